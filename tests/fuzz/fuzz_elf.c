@@ -8,6 +8,7 @@
 #include "base/demangle.h"
 #include "plan/usdt_arguments.h"
 #include "elf/elf_file.h"
+#include "elf/elf_go_table.h"
 #include "elf/elf_sleds.h"
 #include "elf/elf_usdt.h"
 #include "../unit/unwind_sound.h"
@@ -85,6 +86,25 @@ static bool no_variable(void *data, const char *name, size_t length, u64 *ret_ad
 	return length % 2;
 }
 
+/* Each is a string of the table, which ends in it. */
+static void check_go_lines(const struct elf_file *file)
+{
+	struct elf_go_table table;
+
+	if (elf_go_table_read(file, &table))
+		return;
+	for (u64 i = 0; i < table.count && i < 100; i++) {
+		struct elf_extent extent;
+		struct elf_go_line line;
+
+		for (u64 at = 0; elf_go_table_extent(&table, i, &extent) && at < 16; at += 3)
+			if (elf_go_table_line(&table, extent.address + at, &line) &&
+			    (!line.file[0] || !line.line))
+				abort();
+	}
+	free(table.bytes);
+}
+
 static void read_file(int fd)
 {
 	u8 id[ELF_BUILD_ID_MAX_BYTES], bytes[16];
@@ -118,6 +138,7 @@ static void read_file(int fd)
 		check_symbols(file, &symbols);
 		elf_symbols_free(&symbols);
 	}
+	check_go_lines(file);
 	if (!elf_unwind_rows_read(file, &rows, &err)) {
 		if (!rows_are_sound(&rows))
 			abort();

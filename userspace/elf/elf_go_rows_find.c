@@ -24,23 +24,6 @@ static int search_rule(void *data, u64 address, const struct unwind_rule *rule)
 	return 0;
 }
 
-/* The last function that begins at or before it. */
-static u64 function_find(const struct elf_go_rows *rows, u64 address)
-{
-	u64 low = 0, high = rows->table.count;
-	struct elf_extent extent;
-
-	while (high - low > 1) {
-		u64 middle = low + (high - low) / 2;
-
-		if (!elf_go_table_extent(&rows->table, middle, &extent) || extent.address > address)
-			high = middle;
-		else
-			low = middle;
-	}
-	return low;
-}
-
 bool elf_go_rows_find(const struct elf_go_rows *rows, u64 address, struct unwind_rule *ret_rule)
 {
 	const struct elf_go_crosscall *crosscall = &rows->crosscall;
@@ -52,7 +35,7 @@ bool elf_go_rows_find(const struct elf_go_rows *rows, u64 address, struct unwind
 		return false;
 	index = address - crosscall->start < crosscall->end - crosscall->start
 			? rows->table.count
-			: function_find(rows, address);
+			: elf_go_table_find(&rows->table, address);
 	/* Nothing that begins a byte before itself is asked for there: it is no stack that is followed on. */
 	if (!elf_go_rows_extent(rows, index, &start, &end) || address < start || address >= end)
 		return false;

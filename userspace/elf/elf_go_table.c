@@ -17,6 +17,12 @@
 #define TABLE_MAX_BYTES (256ULL << 20)
 /* Words of what is told of a function, behind its address. */
 #define FUNCTION_STEPS_OFFSET 12
+#define FUNCTION_FILES_OFFSET 16
+#define FUNCTION_LINES_OFFSET 20
+#define FUNCTION_UNIT_OFFSET  28
+/* Behind the flags: which functions were inlined where is the third of the tables whose places follow. */
+#define FUNCTION_TABLES_OFFSET 3
+#define INLINED_TABLE	       2
 /* A step of more bits is none. */
 #define STEP_BITS 32
 /* A name is a path of packages, a type and its arguments. */
@@ -335,15 +341,16 @@ u8 elf_go_table_flags(const struct elf_go_table *table, u64 index)
 
 /* ---- steps of the stack pointer ---- */
 
-bool elf_go_steps_begin(const struct elf_go_table *table, u64 index, struct elf_go_steps *ret_steps)
+/* at: in what is told of the function, where the place of its steps stands. */
+static bool steps_begin(const struct elf_go_table *table, u64 index, u64 at,
+			struct elf_go_steps *ret_steps)
 {
 	struct elf_extent extent;
 	u64 place, steps;
 
 	if (!elf_go_table_extent(table, index, &extent) || !function_at(table, index, &place) ||
-	    !word_at(table, place + table->layout->entry_bytes + FUNCTION_STEPS_OFFSET, sizeof(u32),
-		     &steps) ||
-	    !steps || steps >= table->size - table->steps)
+	    !word_at(table, place + at, sizeof(u32), &steps) || !steps ||
+	    steps >= table->size - table->steps)
 		return false;
 	*ret_steps = (struct elf_go_steps){.table = table,
 					   .place = table->steps + steps,
@@ -352,6 +359,12 @@ bool elf_go_steps_begin(const struct elf_go_table *table, u64 index, struct elf_
 					   .depth_bytes = -1,
 					   .first = true};
 	return true;
+}
+
+bool elf_go_steps_begin(const struct elf_go_table *table, u64 index, struct elf_go_steps *ret_steps)
+{
+	return steps_begin(table, index, table->layout->entry_bytes + FUNCTION_STEPS_OFFSET,
+			   ret_steps);
 }
 
 /* Seven bits a byte, the lowest first. */
@@ -389,6 +402,83 @@ bool elf_go_steps_next(struct elf_go_steps *steps)
 	steps->end = size < steps->limit - steps->end ? steps->end + size : steps->limit;
 	steps->first = false;
 	return true;
+}
+
+/* ---- lines ---- */
+
+u64 elf_go_table_find(const struct elf_go_table *table, u64 address)
+{
+	u64 low = 0, high = table->count;
+	struct elf_extent extent;
+
+	while (high - low > 1) {
+		u64 middle = low + (high - low) / 2;
+
+		if (!elf_go_table_extent(table, middle, &extent) || extent.address > address)
+			high = middle;
+		else
+			low = middle;
+	}
+	return low;
+}
+
+/* A number that is told of stretches of code as the depth of the stack is; -1: it is not. */
+static s32 number_at(const struct elf_go_table *table, u64 index, u64 at, u64 address)
+{
+	struct elf_go_steps steps;
+
+	if (!steps_begin(table, index, at, &steps))
+		return -1;
+	while (elf_go_steps_next(&steps))
+		if (address >= steps.start && address < steps.end)
+			return steps.depth_bytes;
+	return -1;
+}
+
+static bool is_inlined(const struct elf_go_table *table, u64 index, u64 place, u64 address)
+{
+	u64 behind_flags = table->layout->flags_at + FUNCTION_TABLES_OFFSET, tables;
+
+	/* How many there are stands before the number of the unit. */
+	return word_at(table,
+		       place + table->layout->entry_bytes + FUNCTION_UNIT_OFFSET - sizeof(u32),
+		       sizeof(u32), &tables) &&
+	       tables > INLINED_TABLE &&
+	       number_at(table, index, behind_flags + INLINED_TABLE * sizeof(u32), address) >= 0;
+}
+
+/* By its number among those of its unit. */
+static const char *file_of(const struct elf_go_table *table, u64 place, u32 number)
+{
+	u64 unit, units, files, file;
+
+	if (!word_at(table, place + table->layout->entry_bytes + FUNCTION_UNIT_OFFSET, sizeof(u32),
+		     &unit) ||
+	    !word_at(table, table->layout->names_at + sizeof(u64), sizeof(u64), &units) ||
+	    !word_at(table, table->layout->names_at + 2 * sizeof(u64), sizeof(u64), &files) ||
+	    units > table->size || files > table->size ||
+	    !word_at(table, units + (unit + number) * sizeof(u32), sizeof(u32), &file) ||
+	    file >= table->size - files || !table->bytes[files + file])
+		return NULL;
+	/* A 0 stands behind the table. */
+	return (const char *)table->bytes + files + file;
+}
+
+bool elf_go_table_line(const struct elf_go_table *table, u64 address, struct elf_go_line *ret_line)
+{
+	u64 index = elf_go_table_find(table, address), place;
+	u8 entry_bytes = table->layout->entry_bytes;
+	s32 file, line;
+
+	if (!table->layout->names_at || !function_at(table, index, &place) ||
+	    is_inlined(table, index, place, address))
+		return false;
+	file = number_at(table, index, entry_bytes + FUNCTION_FILES_OFFSET, address);
+	line = number_at(table, index, entry_bytes + FUNCTION_LINES_OFFSET, address);
+	if (file < 0 || line <= 0)
+		return false;
+	*ret_line = (struct elf_go_line){file_of(table, place, (u32)file), (u32)line};
+	return ret_line->file;
 }
 
 /* ---- the whole ---- */

@@ -34,6 +34,19 @@ const char *elf_go_table_name(const struct elf_go_table *table, u64 index);
 #define ELF_GO_WRITES_STACK_POINTER 2 /* SPWRITE: in a way that the table does not tell */
 u8 elf_go_table_flags(const struct elf_go_table *table, u64 index);
 
+/* The last function that begins at or before an address; 0 where none does. */
+u64 elf_go_table_find(const struct elf_go_table *table, u64 address);
+
+/* Where the source of an instruction stands. */
+struct elf_go_line {
+	const char *file; /* of the table */
+	u32 line;
+};
+
+/* False: the table does not tell (that of Go 1.2 to 1.15), or the instruction is of a function that was inlined into the one it is in, whose name
+ * then is not known. */
+bool elf_go_table_line(const struct elf_go_table *table, u64 address, struct elf_go_line *ret_line);
+
 /* A stretch of code with one depth of the stack: what was pushed above the return address (pcsp). */
 struct elf_go_steps {
 	const struct elf_go_table *table;

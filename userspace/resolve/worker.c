@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "code/garbage_collector.h"
 #include "elf/elf_file.h"
+#include "elf/elf_go_table.h"
 #include "resolve/arch_x86_64.h"
 #include "resolve/frame_chain.h"
 #include "resolve/function_names.h"
@@ -180,13 +181,37 @@ static void on_lines(void *data, size_t index, const struct source_level *levels
 	}
 }
 
+/* What Go's runtime has for itself, and strip leaves. */
+static void find_go_lines(struct worker *worker)
+{
+	struct elf_go_table table;
+
+	if (elf_go_table_read(worker->elf, &table))
+		return;
+	for (size_t i = 0; i < worker->group->count && !worker->failed; i++) {
+		const struct elf_symbol *symbol = symbol_at(worker, i);
+		struct wire_message message = frame_of(worker, i);
+		struct elf_go_line line;
+
+		if (!symbol || !elf_go_table_line(&table, worker->looked_up[i], &line))
+			continue;
+		text_clear(&worker->name);
+		fill_symbol(worker, i, symbol, &message);
+		message.line = line.line;
+		send(worker, message, text_string(&worker->name), line.file);
+	}
+	free(table.bytes);
+}
+
 static void find_lines(struct worker *worker, const char *root_path)
 {
 	_cleanup_close_ int fd = -1;
 	u64 bytes;
 
-	if (elf_file_debug_info_open(worker->elf, root_path, &fd, &bytes))
+	if (elf_file_debug_info_open(worker->elf, root_path, &fd, &bytes)) {
+		find_go_lines(worker);
 		return;
+	}
 	if (bytes > worker->config->debug_max_bytes) {
 		struct wire_message cut = {.type = WIRE_CUT,
 					   .index = worker->group - worker->config->groups};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 // Goroutines that wait in system calls and in C, each below functions of which it prints where they are called from (runtime.Callers):
-// "NAME: address ..., innermost first", then "ready". With an argument it makes garbage besides, in as many goroutines.
+// "NAME: address/line/file ..., innermost first", then "ready". With an argument it makes garbage besides, in as many goroutines.
 package main
 
 /*
@@ -30,6 +30,7 @@ import "C"
 import (
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"strconv"
 	"strings"
@@ -45,8 +46,10 @@ func tell(name string) {
 	addresses := make([]uintptr, 500)
 	var line strings.Builder
 	for _, address := range addresses[:runtime.Callers(3, addresses)] {
-		if strings.HasPrefix(runtime.FuncForPC(address-1).Name(), "main.") {
-			fmt.Fprintf(&line, " %#x", address)
+		function := runtime.FuncForPC(address - 1)
+		if strings.HasPrefix(function.Name(), "main.") {
+			file, number := function.FileLine(address - 1)
+			fmt.Fprintf(&line, " %#x/%d/%s", address, number, path.Base(file))
 		}
 	}
 	print_lock.Lock()
