@@ -10,7 +10,8 @@
  * signal mask, interrupted system call), or was never changed.
  *
  * A thread that waits in a system call is taken where there is one. A program whose threads never wait (a loop that computes, or asks again and
- * again whether the GPU is done) has one taken that runs, where it happens to be in code of the program's own, which holds no lock that pthread_create wants; it is
+ * again whether the GPU is done) has one taken that runs, where it happens to be in code of the program's own, which holds no lock that pthread_create wants, or just
+ * behind a system call that has ended, where it stands as one that waits; it is
  * stopped for that every 5 ms, 0.15 ms each time (measured on a virtual machine), until it is.
  *
  * ptrace binds to the calling thread: one of gpuprobe does all of an injection, and ends with it. Blocks up to the deadlines.

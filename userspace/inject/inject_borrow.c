@@ -9,6 +9,7 @@
 #include "inject/inject_filter.h"
 #include "inject/inject_stack.h"
 #include "inject/inject_threads.h"
+#include "inject/inject_wait.h"
 #include "base/clock.h"
 
 #define BORROW_NS	 (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
@@ -58,7 +59,9 @@ static int check_image(const struct injector *injector, struct err *err)
 static int check_stack(struct injector *injector, bool filtered, struct err *err)
 {
 	const struct user_regs_struct *general = &injector->session.saved.general;
-	bool in_code = injector->session.saved.in_code;
+	/* Just behind a system call it stands where one stands that waits, and is judged as that one. */
+	bool in_code = injector->session.saved.in_code,
+	     as_waiting = !in_code || injector->session.behind_call;
 	struct inject_own_stack stack;
 	char reason[INJECT_REASON_BYTES];
 	struct elf_frame frame;
@@ -66,8 +69,9 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 
 	/* In the middle of code mostly that is what speaks against it: it is let go soon. */
 	registers_frame(general, &frame);
-	if (in_code && inject_stack_judge_code(injector->plan->stacks, injector->memory_fd, &frame,
-					       reason, sizeof(reason)) != INJECT_VERDICT_SAFE)
+	if (!as_waiting &&
+	    inject_stack_judge_code(injector->plan->stacks, injector->memory_fd, &frame, reason,
+				    sizeof(reason)) != INJECT_VERDICT_SAFE)
 		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
 	if (in_code && !is_of_libc(injector))
 		return err_set(err, -EAGAIN, "thread %u was not made by the C library",
@@ -88,8 +92,8 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 	if (!stack.own)
 		return err_set(err, -EAGAIN, "thread %u is not on its own stack",
 			       injector->session.tid);
-	if (!in_code && inject_stack_judge(injector->plan->stacks, injector->memory_fd, &frame,
-					   reason, sizeof(reason)) >= INJECT_VERDICT_UNKNOWN)
+	if (as_waiting && inject_stack_judge(injector->plan->stacks, injector->memory_fd, &frame,
+					     reason, sizeof(reason)) >= INJECT_VERDICT_UNKNOWN)
 		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
 	return 0;
 }
@@ -148,7 +152,7 @@ static bool running_given_up(const struct injector *injector)
 	return clock_monotonic_ns() >= injector->running_until_ns;
 }
 
-/* One that is mostly in system calls is left alone: some end by a stop. */
+/* One that is mostly in system calls behind which it is not taken is left alone: some are cut off by a stop. */
 static bool is_in_calls(const struct injector *injector, u32 tid)
 {
 	const u64 *stops = map_find(&injector->stops_in_calls, tid, 0);
@@ -168,6 +172,7 @@ static int borrow_running(struct injector *injector, const struct inject_thread 
 			  struct err *err)
 {
 	struct registers *found = &injector->session.saved;
+	u64 call;
 	int result;
 
 	if (running_given_up(injector) || is_in_calls(injector, thread->tid) ||
@@ -175,7 +180,8 @@ static int borrow_running(struct injector *injector, const struct inject_thread 
 		return err_set(err, -EAGAIN, "thread %u waits, or had its time", thread->tid);
 	found->extended_bytes = 0;
 	result = borrow(injector, thread, err);
-	if (found->extended_bytes && registers_after_system_call(found))
+	if (found->extended_bytes && registers_after_system_call(found, &call) &&
+	    !inject_wait_is_whole(call))
 		count_call(injector, thread->tid);
 	if (result)
 		injector->running_err = *err;

@@ -32,8 +32,8 @@ int registers_write_general(u32 tid, const struct user_regs_struct *general);
 /* Was it stopped in a system call that blocked, which the kernel would begin again? Then its number and its
  * arguments; the two bytes before the program counter still have to be shown to be the instruction. */
 bool registers_in_system_call(const struct registers *registers, u64 *ret_number, u64 ret_arguments[6]);
-/* Was it stopped in a system call, or just behind one? */
-bool registers_after_system_call(const struct registers *registers);
+/* Was it stopped in a system call, or just behind one? Then its number. */
+bool registers_after_system_call(const struct registers *registers, u64 *ret_number);
 /* Sees to it that the call goes on as if it had not been interrupted, also one that the kernel would end with
  * EINTR because the thread was stopped (epoll_wait and others; signal(7) names them). */
 void registers_restart(struct registers *registers);

@@ -91,9 +91,10 @@ bool registers_in_system_call(const struct registers *registers, u64 *ret_number
 	return true;
 }
 
-bool registers_after_system_call(const struct registers *registers)
+bool registers_after_system_call(const struct registers *registers, u64 *ret_number)
 {
-	return (s64)registers->general.orig_rax >= 0;
+	*ret_number = registers->general.orig_rax;
+	return (s64)*ret_number >= 0;
 }
 
 void registers_restart(struct registers *registers)

@@ -187,12 +187,27 @@ static bool in_restartable_sequence(const struct inject_session *session)
 	       at - sequence.start < sequence.bytes;
 }
 
+static bool is_behind_instruction(const struct inject_session *session)
+{
+	u8 instruction[2];
+
+	return !inject_memory_read(session->memory_fd,
+				   registers_program_counter(&session->saved.general) -
+					   sizeof(instruction),
+				   instruction, sizeof(instruction)) &&
+	       registers_is_system_call(instruction);
+}
+
 static int check_code(struct inject_session *session, struct err *err)
 {
+	u64 number;
+
 	if (in_restartable_sequence(session))
 		return err_set(err, -EAGAIN, "thread %u may be in a restartable sequence",
 			       session->tid);
 	session->saved.in_code = true;
+	session->behind_call = registers_after_system_call(&session->saved, &number) &&
+			       inject_wait_takes_behind(number) && is_behind_instruction(session);
 	session->restart_number = 0;
 	return 0;
 }
@@ -213,11 +228,10 @@ static int check_place(struct inject_session *session, const struct inject_sessi
 {
 	bool runs = thread->runs;
 	u64 number, arguments[6];
-	u8 instruction[2];
 
 	if (thread->filtered &&
 	    registers_is_interrupted_wait(registers_result(&session->saved.general)) &&
-	    registers_after_system_call(&session->saved))
+	    registers_after_system_call(&session->saved, &number))
 		return avoid_restart(session, err);
 	if (!registers_in_system_call(&session->saved, &number, arguments))
 		return runs ? check_code(session, err)
@@ -227,11 +241,7 @@ static int check_place(struct inject_session *session, const struct inject_sessi
 		registers_restart(&session->saved);
 	if (!inject_wait_find(number))
 		return err_set(err, -EAGAIN, "thread %u does not wait", session->tid);
-	if (inject_memory_read(session->memory_fd,
-			       registers_program_counter(&session->saved.general) -
-				       sizeof(instruction),
-			       instruction, sizeof(instruction)) ||
-	    !registers_is_system_call(instruction))
+	if (!is_behind_instruction(session))
 		return err_set(err, -EAGAIN, "thread %u does not wait in a system call",
 			       session->tid);
 	return 0;

@@ -3,11 +3,36 @@
 
 #include <sys/syscall.h>
 
-static const struct inject_wait waits[] = {
+#define CALL(number)
+#define WHOLE(number)
 #define WAIT(number, name, argument, limit) {number, name, argument, INJECT_WAIT_##limit},
+static const struct inject_wait waits[] = {
 #include "inject/inject_wait.def"
-#undef WAIT
 };
+#undef WAIT
+#undef CALL
+
+#define WAIT(number, name, argument, limit)
+#define CALL(number) number,
+static const u64 calls[] = {
+#include "inject/inject_wait.def"
+};
+#undef CALL
+#undef WHOLE
+
+#define CALL(number)
+#define WHOLE(number) number,
+static const u64 whole_calls[] = {
+#include "inject/inject_wait.def"
+};
+
+static bool is_among(const u64 *numbers, size_t count, u64 number)
+{
+	for (size_t i = 0; i < count; i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
+}
 
 const struct inject_wait *inject_wait_find(u64 number)
 {
@@ -32,4 +57,14 @@ bool inject_wait_has_limit(const struct inject_wait *wait, const u64 arguments[6
 		break;
 	}
 	return true;
+}
+
+bool inject_wait_takes_behind(u64 number)
+{
+	return is_among(calls, ARRAY_SIZE(calls), number);
+}
+
+bool inject_wait_is_whole(u64 number)
+{
+	return is_among(whole_calls, ARRAY_SIZE(whole_calls), number);
 }

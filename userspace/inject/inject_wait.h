@@ -21,4 +21,9 @@ struct inject_wait {
 const struct inject_wait *inject_wait_find(u64 number);
 bool inject_wait_has_limit(const struct inject_wait *wait, const u64 arguments[6]);
 
+/* May a thread be borrowed that stands behind it, when it has ended? */
+bool inject_wait_takes_behind(u64 number);
+/* Does it all that was asked for, also of a thread that is stopped meanwhile? */
+bool inject_wait_is_whole(u64 number);
+
 #endif

@@ -5,10 +5,13 @@
  *
  *	inject_runs WHERE	all; or where it is alone, but for moments that are too short to meet: "spin", "thread" (the same beside
  *				one in the library), "library" (the C library's), "callback" (what that calls), "handler" (of a
- *				signal), "sequence" (one that is restartable)
+ *				signal), "sequence" (one that is restartable), "calls" (system calls that
+ *				take long), "allocator" (such below a function that is named as one that allocates)
  *
  * "ready"; SIGTERM ends it: "same", or what differed.
  */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <immintrin.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
 #endif
@@ -235,6 +240,38 @@ static int in_thread(void)
 	return wrong | library_wrong;
 }
 
+#define CALL_BYTES (16UL << 20)
+#define CALL_ERRNO 4242
+
+/* What it asked for is done, and nothing else has changed. */
+static int __attribute__((noinline)) in_calls(void)
+{
+	int fd = memfd_create("calls", 0);
+	char *bytes = calloc(1, CALL_BYTES);
+	int wrong = fd < 0 || !bytes;
+
+	for (unsigned turn = 1; !wanted_end && !wrong; turn++) {
+		ssize_t done;
+
+		memcpy(bytes + CALL_BYTES - sizeof(turn), &turn, sizeof(turn));
+		errno = CALL_ERRNO;
+		done = pwrite(fd, bytes, CALL_BYTES, 0);
+		if (done != CALL_BYTES || errno != CALL_ERRNO)
+			wrong = printf("%zd bytes written, errno %d\n", done, errno);
+	}
+	free(bytes);
+	close(fd);
+	return wrong;
+}
+
+static int __attribute__((noinline)) in_my_malloc(void)
+{
+	int wrong = in_calls();
+
+	__asm__ volatile("" ::: "memory");
+	return wrong;
+}
+
 static int in_all(void)
 {
 	int wrong = 0;
@@ -274,8 +311,9 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } places[] = {
-	{"all", in_all},	   {"spin", in_spin},	      {"thread", in_thread},
-	{"library", in_library},   {"callback", in_callback}, {"handler", in_handler},
+	{"all", in_all},	   {"spin", in_spin},		{"thread", in_thread},
+	{"library", in_library},   {"callback", in_callback},	{"handler", in_handler},
+	{"calls", in_calls},	   {"allocator", in_my_malloc},
 #ifdef RSEQ_SIG
 	{"sequence", in_sequence},
 #endif
