@@ -279,6 +279,25 @@ static void append_switched_off(const struct explain *explain, struct text *text
 	text_append_char(text, ']');
 }
 
+static void append_missing(const struct explain *explain, struct text *text)
+{
+	struct explain_missing missing;
+	size_t position = 0;
+
+	append_key(text, "gpu_missing", false);
+	text_append_char(text, '[');
+	for (size_t i = 0; explain_missing_next(explain, &position, &missing); i++) {
+		text_append(text, i ? ",{" : "{");
+		append_key(text, "process", true);
+		json_append_string(text, missing.process);
+		append_number(text, "count", missing.count);
+		append_string(text, "why", missing.why ?: "");
+		append_string(text, "try", missing.remedy);
+		text_append_char(text, '}');
+	}
+	text_append_char(text, ']');
+}
+
 int explain_append_json(const struct explain *explain, struct text *text)
 {
 	const struct view_survey *survey = explain->survey;
@@ -289,6 +308,7 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_number(text, "window_ns", survey->window_end_ns - survey->window_start_ns);
 	append_key(text, "complete", false);
 	text_append(text, view_is_complete(survey) ? "true" : "false");
+	append_missing(explain, text);
 	append_switched_off(explain, text);
 	append_percent(text, "recording_percent", explain_cost_percent(explain));
 	append_processes(explain, text);

@@ -250,6 +250,17 @@ bool explain_gpu_is_recorded(const struct explain *explain);
 /* "train (100), rank 3 of 8" */
 void explain_process_append_short(const struct explain *explain, u32 pid, struct text *text);
 
+/* A process, or several without a name, whose GPU work was not recorded. */
+struct explain_missing {
+	const char *process; /* "python3 (442)", "descendants" */
+	u64 count;
+	const char *why; /* NULL: the capture does not say */
+	const char *remedy;
+};
+
+/* The next one behind *position, 0 at first; false: there is none. */
+bool explain_missing_next(const struct explain *explain, size_t *position, struct explain_missing *ret_missing);
+
 /* Of the steps of a thread that were recorded whole. */
 struct explain_steps {
 	u64 count, mean_ns, p50_ns, p95_ns, busy_mean_ns;

@@ -88,6 +88,41 @@ static void append_about(const struct page *page)
 	}
 }
 
+#define WITHOUT_GPU_SHOWN 3
+
+static void append_without(const struct page *page, const struct explain_missing *missing)
+{
+	_cleanup_text_ struct text line = {0}, remedy = {0};
+
+	text_append(&line, "what GPUs did for ");
+	explain_append_name(missing->process, NAME_COLUMNS, &line);
+	if (missing->count > 1)
+		text_appendf(&line, ", %llu processes,", (unsigned long long)missing->count);
+	text_append(&line, " was not recorded");
+	text_append(&line, page->style->brief ? "" : ", and nothing here tells of it: ");
+	if (!page->style->brief && missing->why)
+		text_append_terminal(&line, missing->why, strlen(missing->why));
+	else if (!page->style->brief)
+		text_append(&line, "gpuprobe stats -r ledger");
+	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(&line));
+	text_appendf(&remedy, "try: %s", missing->remedy);
+	if (!page->style->brief)
+		append_wrapped(page, is_markdown(page) ? "  " : "   ", "        ",
+			       text_string(&remedy));
+	page->text->failed |= line.failed || remedy.failed;
+}
+
+/* First of all. */
+static void append_without_gpu(const struct page *page)
+{
+	size_t most = page->style->brief ? 1 : WITHOUT_GPU_SHOWN, position = 0;
+	struct explain_missing missing;
+
+	for (size_t i = 0; i < most && explain_missing_next(page->explain, &position, &missing);
+	     i++)
+		append_without(page, &missing);
+}
+
 #define COST_LEAST_PERCENT 10
 /* Below it nobody is disturbed, whatever the share is: what session/budget.h leaves in peace too. */
 #define COST_LEAST_OF_ONE_CPU_PERCENT 2
@@ -466,39 +501,6 @@ static void append_switched_off(const struct page *page)
 			     is_markdown(page) ? "- " : "", count - SWITCHED_OFF_SHOWN);
 }
 
-#define WITHOUT_GPU_SHOWN 3
-
-/* A verdict on a service whose GPU nobody watched is not one on its GPU. */
-static void append_without_gpu(const struct page *page)
-{
-	const struct view_survey *survey = page->explain->survey;
-	size_t shown = 0;
-
-	for (size_t i = 0; i < survey->loss_count && shown < WITHOUT_GPU_SHOWN; i++) {
-		const struct view_loss *loss = &survey->losses[i];
-		const char *why;
-		char name[160];
-
-		if (loss->reason != VALUE_loss_reason_gpu_times_missing)
-			continue;
-		shown++;
-		snprintf(name, sizeof(name), "GPU times of %s", loss->place);
-		why = view_attribute(page->explain->view, "failure", name);
-		text_append(page->text, is_markdown(page) ? "- " : "");
-		text_append(page->text, "what GPUs did for ");
-		explain_append_name(loss->place, 60, page->text);
-		if (loss->count > 1)
-			text_appendf(page->text, ", %llu processes,",
-				     (unsigned long long)loss->count);
-		text_append(page->text, " was not recorded: ");
-		if (why)
-			text_append_terminal(page->text, why, strlen(why));
-		else
-			text_append(page->text, "gpuprobe stats -r ledger");
-		text_append_char(page->text, '\n');
-	}
-}
-
 static void append_missing(const struct page *page)
 {
 	const struct explain *explain = page->explain;
@@ -509,7 +511,6 @@ static void append_missing(const struct page *page)
 	    !is_codeless(explain))
 		return;
 	append_heading(page, "not known");
-	append_without_gpu(page);
 	append_unknown(page);
 	append_untold(page, ns);
 	append_switched_off(page);
@@ -529,6 +530,7 @@ int explain_append_text(const struct explain *explain, const struct explain_styl
 	const struct page page = {.explain = explain, .style = style, .text = text};
 
 	append_about(&page);
+	append_without_gpu(&page);
 	append_cost(&page);
 	append_gpus(&page);
 	append_steps(&page);

@@ -10,7 +10,6 @@
  *
  * "ready"; SIGTERM ends it: "same", or what differed.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <immintrin.h>
 #include <pthread.h>
