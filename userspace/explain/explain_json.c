@@ -298,6 +298,25 @@ static void append_missing(const struct explain *explain, struct text *text)
 	text_append_char(text, ']');
 }
 
+static void append_launches(const struct explain *explain, struct text *text)
+{
+	_cleanup_text_ struct text why = {0};
+
+	append_key(text, "launch_stacks", false);
+	if (!explain_launches_wanted(explain)) {
+		text_append(text, "null");
+		return;
+	}
+	text_append_char(text, '{');
+	append_key(text, "percent", true);
+	text_appendf(text, "%.2f", explain_launches_percent(explain));
+	if (explain->stacked_ns < explain->kernel_ns)
+		explain_launches_append_why(explain, &why);
+	append_string(text, "why", text_string(&why));
+	text_append_char(text, '}');
+	text->failed |= why.failed;
+}
+
 int explain_append_json(const struct explain *explain, struct text *text)
 {
 	const struct view_survey *survey = explain->survey;
@@ -321,6 +340,7 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_findings(explain, text);
 	append_places(text, "kernels", &explain->kernels);
 	append_places(text, "code", &explain->code);
+	append_launches(explain, text);
 	append_number(text, "gpu_memory_used_bytes", explain->memory_used_bytes);
 	append_number(text, "gpu_memory_bytes", explain->memory_bytes);
 	append_number(text, "resident_bytes", explain->resident_bytes);

@@ -173,7 +173,7 @@ struct explain {
 	struct explain_collectives collectives;
 	struct map kernel_sorts; /* name's address -> what it tells */
 	struct explain_places kernels, code;
-	u64 kernel_ns;
+	u64 kernel_ns, stacked_ns, unlaunched_ns; /* of kernels: all; whose launch has a stack, was not recorded */
 };
 
 /* A cause of idle time to its finding. */
@@ -260,6 +260,13 @@ struct explain_missing {
 
 /* The next one behind *position, 0 at first; false: there is none. */
 bool explain_missing_next(const struct explain *explain, size_t *position, struct explain_missing *ret_missing);
+
+/* Were stacks of launches taken, or should they have been, of kernels that there are? */
+bool explain_launches_wanted(const struct explain *explain);
+/* Of the kernels' time, whose launch has a stack. */
+double explain_launches_percent(const struct explain *explain);
+/* Why that is not all: "from 1.200 s on they were taken by chance; ..." */
+void explain_launches_append_why(const struct explain *explain, struct text *text);
 
 /* Of the steps of a thread that were recorded whole. */
 struct explain_steps {

@@ -404,6 +404,25 @@ static void append_places(const struct page *page, const char *title,
 	}
 }
 
+/* Of less of the kernels' time it is told why there is so little of the code that launched it. */
+#define STACKED_LEAST_PERCENT 80
+
+static void append_launches(const struct page *page)
+{
+	double percent = explain_launches_percent(page->explain);
+	_cleanup_text_ struct text line = {0};
+
+	if (!explain_launches_wanted(page->explain) || percent >= STACKED_LEAST_PERCENT)
+		return;
+	if (!page->explain->code.items)
+		append_heading(page, "code that launched them");
+	text_appendf(&line,
+		     "only %.1f %% of the kernels' time has a stack of its launch: ", percent);
+	explain_launches_append_why(page->explain, &line);
+	append_wrapped(page, is_markdown(page) ? "\n" : "", "   ", text_string(&line));
+	page->text->failed |= line.failed;
+}
+
 static void append_memory(const struct page *page)
 {
 	const struct explain *explain = page->explain;
@@ -476,7 +495,7 @@ static void append_untold(const struct page *page, u64 ns)
 /* What ran is known, and not who wanted it. */
 static bool is_codeless(const struct explain *explain)
 {
-	return explain->kernel_ns && !view_kind_count(explain->view, KIND_launch_stack);
+	return explain->kernel_ns && !explain_launches_wanted(explain);
 }
 
 #define SWITCHED_OFF_SHOWN 3
@@ -541,6 +560,7 @@ int explain_append_text(const struct explain *explain, const struct explain_styl
 		append_places(&page, "kernels, by their share of GPU time", &explain->kernels,
 			      explain->kernel_ns);
 		append_places(&page, "code that launched them", &explain->code, explain->kernel_ns);
+		append_launches(&page);
 		append_memory(&page);
 		append_missing(&page);
 	}

@@ -168,6 +168,16 @@ static int add_code(struct run *run, const struct view_event *event)
 		       : 0;
 }
 
+/* Of whose launch what is known? */
+static void count_launch(struct explain *explain, const struct view_event *event)
+{
+	explain->kernel_ns += event->dur;
+	if (!event->cause)
+		explain->unlaunched_ns += event->dur;
+	else if (event->cause->stack.stack)
+		explain->stacked_ns += event->dur;
+}
+
 static int add_small(struct run *run, const struct view_event *event)
 {
 	struct explain_evidence *evidence = &run->explain->evidence[EXPLAIN_FEW_BLOCKS];
@@ -191,7 +201,7 @@ static int add_work(struct run *run, const struct view_event *event)
 	    add_small(run, event))
 		return -ENOMEM;
 	if (kind == KIND_kernel || kind == KIND_graph_launch) {
-		run->explain->kernel_ns += event->dur;
+		count_launch(run->explain, event);
 		if (explain_places_add_kept(&run->explain->kernels, event->name, event->dur, 1) ||
 		    add_code(run, event))
 			return -ENOMEM;
