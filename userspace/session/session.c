@@ -255,6 +255,8 @@ static int close_window(struct session *session, struct err *err)
 		bpf_source_find_off_cpu(session->source);
 	bpf_source_set_window(session->source, false);
 	session->window_end_ns = clock_monotonic_ns();
+	/* What processes did up to now may not have been met yet, such as to execute another program. */
+	processes_handle(session->processes);
 	session_end_samples(session);
 	log_phase("window closed");
 	if (session->result.agents)
