@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The end of agents, while the drain thread still runs. */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -134,6 +135,30 @@ TEST(a_fork_that_lets_go_leaves_the_rings_as_they_are)
 	agents_free(agents);
 	CHECK_STRING(control->hint, "");
 	munmap(control, bytes);
+	target_close(&target);
+}
+
+/* It has the line of all that were there too briefly, not one of its own. */
+TEST(a_child_without_a_thread_to_borrow_that_ended_before_the_next_try_was_there_too_briefly)
+{
+	struct target target = {0};
+	struct agent_report report = {
+		.target = &target, .outcome = AGENT_REFUSED, .late = true, .no_thread = true};
+	pid_t child = fork();
+
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	CHECK(!target_open((u32)child, false, &target, NULL));
+	CHECK(!agent_report_ended_first(&report));
+	kill(child, SIGKILL);
+	CHECK_U64(waitpid(child, NULL, 0), child);
+	CHECK(agent_report_ended_first(&report));
+	report.tries = 1;
+	CHECK(!agent_report_ended_first(&report));
+	report = (struct agent_report){.target = &target, .outcome = AGENT_REFUSED, .late = true};
+	CHECK(!agent_report_ended_first(&report));
 	target_close(&target);
 }
 

@@ -68,7 +68,7 @@ struct inject_plan {
 int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, struct err *err);
 /*
  * Looks and decides, for one injection; the target runs on. -EBUSY: an agent of a living gpuprobe is in it; -EOPNOTSUPP with what and
- * why: 32-bit, static or musl, no dlopen in its libc, traced, seccomp in strict mode, gVisor, no thread that is
+ * why: 32-bit, static or musl, no dlopen in its libc, traced, seccomp in strict mode, gVisor; -EAGAIN: no thread that is
  * safe to borrow within deadline_ms (it looks again until then). Of a plan with_running inject_run() may say yet that none could be had.
  */
 int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan, struct err *err);

@@ -15,7 +15,9 @@
 #define BORROW_NS	 (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
 #define POLL_NS		 NS_PER_MILLISECOND
 #define LOOK_NS		 (10 * NS_PER_MILLISECOND) /* at least so long between two looks at all threads */
-#define RUNNING_NS	 (5 * NS_PER_MILLISECOND)   /* between two stops of threads that run */
+#define RUNNING_NS	 (5 * NS_PER_MILLISECOND)  /* between two stops of threads that run, */
+#define RUNNING_SLOW_NS	 (20 * NS_PER_MILLISECOND) /* and when that did not help for */
+#define RUNNING_QUICK_NS (3 * NS_PER_SECOND)
 #define RUNNING_AFTER_NS (200 * NS_PER_MILLISECOND) /* of threads that wait none could be had */
 #define CALLS_MAX \
 	10 /* one that is mostly in system calls is left alone after so many stops in one */
@@ -185,7 +187,10 @@ static int borrow_running(struct injector *injector, const struct inject_thread 
 		count_call(injector, thread->tid);
 	if (result)
 		injector->running_err = *err;
-	nanosleep(&(struct timespec){0, RUNNING_NS}, NULL);
+	nanosleep(&(struct timespec){0, clock_monotonic_ns() < injector->running_quick_until_ns
+						? RUNNING_NS
+						: RUNNING_SLOW_NS},
+		  NULL);
 	return result;
 }
 
@@ -234,6 +239,7 @@ int injector_borrow(struct injector *injector, struct err *err)
 
 	for (size_t i = 0; i < plan->thread_count; i++)
 		plan->threads[i].refused = false;
+	injector->running_quick_until_ns = running_ns + RUNNING_QUICK_NS;
 	injector->running_until_ns = clock_monotonic_ns() + plan->running_ms * NS_PER_MILLISECOND;
 	for (size_t turn = 0;; turn++) {
 		int result = borrow_round(injector, turn, err);

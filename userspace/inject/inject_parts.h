@@ -23,7 +23,8 @@ struct injector {
 	struct inject_data data; /* as it was read or written last */
 	u64 region;
 	u64 stack_start;      /* of the borrowed thread; 0: there is none that matters */
-	u64 running_until_ns; /* threads that run are tried until then */
+	u64 running_until_ns; /* threads that run are tried until then, */
+	u64 running_quick_until_ns; /* seldom from here on */
 	struct map stops_in_calls; /* by tid, how many stops were in a system call, which may have ended by that */
 	struct err running_err; /* why none could be had */
 	int memory_fd, ring_fd;

@@ -272,7 +272,7 @@ static int refuse_threads(const struct target *target, const struct inject_plan 
 					   i ? "; " : "", plan->threads[i].tid,
 					   plan->threads[i].reason);
 	return err_set(
-		err, -EOPNOTSUPP,
+		err, -EAGAIN,
 		"can't put the agent into %u (%s): none of its %zu threads is safe to borrow: "
 		"%s%s",
 		target->pid, target->comm, plan->thread_count, why,

@@ -142,7 +142,9 @@ bool agent_report_failed(const struct agent_report *report)
 
 bool agent_report_ended_first(const struct agent_report *report)
 {
-	return report->late && report->ended_first;
+	bool once = report->outcome == AGENT_REFUSED && report->no_thread && !report->tries;
+
+	return report->late && (report->ended_first || (once && target_is_gone(report->target)));
 }
 
 /* ---- the window ---- */

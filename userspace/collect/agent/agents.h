@@ -71,6 +71,8 @@ struct agent_report {
 	enum agent_outcome outcome;
 	bool late; /* it came inside the window: with a command, or in a descendant */
 	bool ended_first; /* REFUSED, FAILED: its target did, before the agent had answered */
+	bool no_thread; /* REFUSED: none of its threads could be borrowed then */
+	u32 tries; /* to put it in, after the first */
 	char why[AGENT_REPORT_BYTES]; /* REFUSED, FAILED; else a remark, or "" */
 	struct agent_cupti_facts
 		cupti; /* WORKS: its paths and names are as the target wrote them */
@@ -98,7 +100,7 @@ struct agent_report {
 /* Begins to look, by a thread, for what takes long to find and needs nothing but the targets' memory: users of NVTX. The targets are
  * left as they are. config.source and config.threads come later. Only -ENOMEM is an error. */
 int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err);
-/* Injects into every target that uses CUDA. Blocks some ms for each, up to 5 s where none of its threads waits. source, threads: as in the configuration. */
+/* Injects into every target that uses CUDA. Blocks some ms for each, up to 10 s where none of its threads can be borrowed. source, threads: as in the configuration. */
 /* No agent takes stacks; why stays the caller's. Before they start. */
 void agents_refuse_stacks(struct agents *agents, const char *why);
 /* Where code objects of Python go that agents tell of: the drain thread's. Before they start. */
@@ -114,7 +116,7 @@ size_t agents_count(const struct agents *agents); /* one for each target, then t
 const struct agent_report *agents_report(const struct agents *agents, size_t index);
 /* Its target lives, and is recorded without GPU times. */
 bool agent_report_failed(const struct agent_report *report);
-/* It came late, and its target ended before it could record anything. */
+/* It came late, and its target ended before it could record anything, or before one that had no thread to be borrowed was asked again. */
 bool agent_report_ended_first(const struct agent_report *report);
 /* Records that were lost in them so far. NULL is allowed. */
 u64 agents_lost(const struct agents *agents);

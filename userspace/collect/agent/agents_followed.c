@@ -38,9 +38,9 @@ static void start_known(struct agents *agents, struct agent *agent)
 static void try_again(struct agents *agents, struct agent *agent)
 {
 	if (!agent->report.late || agent->launch || agent->control ||
-	    agent->report.outcome != AGENT_REFUSED || agent->tries >= TRIES_MAX)
+	    agent->report.outcome != AGENT_REFUSED || agent->report.tries >= TRIES_MAX)
 		return;
-	agent->tries++;
+	agent->report.tries++;
 	start_known(agents, agent);
 }
 

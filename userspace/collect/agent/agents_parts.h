@@ -32,7 +32,6 @@ struct agent {
 	u32 place;	/* text id (tool) for the ledger */
 	u64 started_ns; /* when it began to be put in, */
 	u64 put_in_ns;	/* and when it was; 0: it was not */
-	u32 tries;	/* to put it in, after the first */
 	struct nvtx_watch nvtx_watch;
 	struct agent_stacks stacks;
 	bool nvtx_searched; /* before it was put in; the report has who uses it */

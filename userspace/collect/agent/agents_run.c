@@ -20,7 +20,10 @@
 #define THREAD_DEADLINE_MS 2000
 #define INJECT_DEADLINE_MS 5000
 #define LATE_RUNNING_MS	   300
-#define RECLAIM_NS	   NS_PER_SECOND
+/* Before the window nobody waits but the user, and one system call may take seconds, such as to write a large file. */
+#define START_DEADLINE_MS 10000
+#define START_RUNNING_MS  8000
+#define RECLAIM_NS	  NS_PER_SECOND
 
 struct preparation {
 	const struct agents *agents;
@@ -48,6 +51,7 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 {
 	struct preparation preparation = {agents, agent};
 	struct inject_plan plan = {0};
+	bool is_late = agents->window_start_ns != 0;
 	size_t library_bytes;
 	const void *library = agent_library(&library_bytes);
 	_cleanup_close_ int lock_fd = -1;
@@ -56,10 +60,8 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	if (!result)
 		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
 	/* Inside the window it is asked again, and the recording waits meanwhile. */
-	if (!result && agents->window_start_ns) {
-		plan.running_ms = LATE_RUNNING_MS;
-		plan.impatient = true;
-	}
+	plan.running_ms = is_late ? LATE_RUNNING_MS : START_RUNNING_MS;
+	plan.impatient = is_late;
 	process_audit_free(&agent->before);
 	if (!result)
 		result = process_audit_take(agent->target->pid, NULL, &agent->before, err);
@@ -68,7 +70,8 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	if (!result)
 		result = inject_run(agent->target, &plan, library, library_bytes,
 				    agents_ring_bytes(agents), prepare_control, &preparation,
-				    INJECT_DEADLINE_MS, &agent->injection, err);
+				    is_late ? INJECT_DEADLINE_MS : START_DEADLINE_MS,
+				    &agent->injection, err);
 	inject_plan_free(&plan);
 	return result;
 }
@@ -98,7 +101,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	if (gpu_target_read(agent->target, &agent->report.gpu, &err) || !agent->report.gpu.cuda)
 		return;
 	agent->report.outcome = AGENT_REFUSED;
-	agent->report.ended_first = false;
+	agent->report.ended_first = agent->report.no_thread = false;
 	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
 	if (why)
 		err_set(&err, -ECANCELED, "%s", why);
@@ -112,6 +115,7 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 		agents_copy_string(agent->report.why, sizeof(agent->report.why), err.message,
 				   sizeof(err.message));
 		agent->report.ended_first = target_is_gone(agent->target);
+		agent->report.no_thread = err.code == -EAGAIN;
 		return;
 	}
 	agent->put_in_ns = clock_monotonic_ns();
