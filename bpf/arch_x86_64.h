@@ -146,8 +146,7 @@ enum {
 	CALL(48)			    /* shutdown */                    \
 	CALL(299) CALL(307)		    /* recvmmsg, sendmmsg */
 #define ARCH_ACCEPT_CALLS(CALL)	 CALL(43) CALL(288) /* accept, accept4 */
-/* Those that wait for one of several: poll, ppoll, select, pselect6, epoll_wait, epoll_pwait, epoll_pwait2. */
-#define ARCH_SEVERAL_CALLS(CALL) CALL(7) CALL(271) CALL(23) CALL(270) CALL(232) CALL(281) CALL(441)
+#define ARCH_EPOLL_CALLS(CALL)	 CALL(232) CALL(281) CALL(441) /* epoll_wait, epoll_pwait, epoll_pwait2 */
 #define ARCH_SELECT	    23
 #define ARCH_PSELECT6	    270
 #define ARCH_PPOLL	    271

@@ -27,15 +27,6 @@ static __always_inline void set_timer_over(u64 address)
 		*timer = address;
 }
 
-/* Does the CPU on which this runs see to a timer? */
-static __always_inline bool is_timer_over(void)
-{
-	u32 zero = 0;
-	const u64 *timer = bpf_map_lookup_elem(&timers_over, &zero);
-
-	return timer && *timer;
-}
-
 /* Of a thread that is woken, on the CPU on which this runs. */
 static __always_inline bool is_own_timer(const struct task_struct *task)
 {

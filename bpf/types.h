@@ -159,6 +159,24 @@ struct unix_sock {
 	struct sock *peer;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+/* fs/eventpoll.c */
+struct epoll_filefd {
+	struct file *file;
+} __attribute__((packed));
+
+struct epitem {
+	struct list_head rdllink; /* in rdllist of its epoll */
+	struct epoll_filefd ffd;
+};
+
+struct eventpoll {
+	struct list_head rdllist; /* of what is ready */
+};
+
 struct linux_binprm {
 	struct file *file;
 };

@@ -90,11 +90,18 @@ def timer():
 	times = (ctypes.c_long * 4)(0, 2000000, 0, 2000000)
 	if clock < 0 or libc.timerfd_settime(clock, 0, times, None):
 		raise OSError(ctypes.get_errno(), "timerfd")
-	tell("timer", lambda: os.read(clock, 8), lambda: time.sleep(1))
+	poll = select.epoll()
+	poll.register(clock, select.EPOLLIN)
+
+	def wait():
+		poll.poll()
+		os.read(clock, 8)
+
+	tell("timer", wait, lambda: time.sleep(1))
 
 
 def busy(receiver, sender):
-	"""Sends a third of the time, so that timers run out while it does."""
+	"""Sends much of the time, so that timers run out while it does."""
 	def send():
 		for _ in range(20):
 			sender.send(bytes(1 << 15))
@@ -114,6 +121,7 @@ ends = connection(socket.AF_INET, "127.0.0.1")
 tell_pair("epoll", *ends, polled(ends[0]))
 full(*connection(socket.AF_INET, "127.0.0.1"))
 timer()
-busy(*connection(socket.AF_INET, "127.0.0.1"))
+for _ in range(os.cpu_count()):
+	busy(*connection(socket.AF_INET, "127.0.0.1"))
 print("ready", flush=True)
 time.sleep(3600)
