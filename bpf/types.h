@@ -163,7 +163,7 @@ struct list_head {
 	struct list_head *next, *prev;
 };
 
-/* fs/eventpoll.c */
+/* Of the kernel's epoll. */
 struct epoll_filefd {
 	struct file *file;
 } __attribute__((packed));

@@ -102,12 +102,17 @@ void explain_process_append_short(const struct explain *explain, u32 pid, struct
 	append_known(", rank ", process.rank, text);
 }
 
+bool explain_process_is_recorded(const struct explain *explain, u32 pid)
+{
+	return attribute_of(explain->view, pid, "gpu", "CUPTI version");
+}
+
 bool explain_gpu_is_recorded(const struct explain *explain)
 {
 	const struct view_survey *survey = explain->survey;
 
 	for (size_t i = 0; i < survey->row_count; i++)
-		if (attribute_of(explain->view, survey->rows[i].pid, "gpu", "CUPTI version"))
+		if (explain_process_is_recorded(explain, survey->rows[i].pid))
 			return true;
 	return false;
 }

@@ -250,8 +250,8 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 	    add_place(explain, &explain->why, cause, false, share, &evidence->behind))
 		return -ENOMEM;
 	if (cause->at &&
-	    explain_places_add(&evidence->at, explain->why.whats.strings[cause->at - 1], share->ns,
-			       share->gaps))
+	    explain_places_add(&evidence->at, explain->why.whats.strings[cause->at - 1],
+			       (u64)((double)share->ns * cause->at_share), share->gaps))
 		return -ENOMEM;
 	if (cause->row_index == WHY_NO_ROW)
 		return 0;
@@ -353,7 +353,9 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 /* What calls that wait for a GPU wait for. */
 static int settle_syncs(struct explain *explain)
 {
-	if (!explain->read_backs.count && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
+	/* Gaps behind copies that were waited for: the host reads there if half of them can be that. */
+	if (2 * explain->read_backs.count < explain->evidence[EXPLAIN_READBACK].count &&
+	    merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
 		return -ENOMEM;
 	if (2 * explain->readback_ns >= explain->waited_ns && explain->readback_ns)
 		return merge(explain, EXPLAIN_SYNC, EXPLAIN_READBACK);

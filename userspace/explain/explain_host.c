@@ -14,6 +14,7 @@ struct thread {
 	u64 ready_told_ns; /* of that, what waits say, also those that were too short to be recorded one by one */
 	bool throttled;
 	u64 other_ns; /* of run_ns what is told of elsewhere */
+	u64 sampled_ns;
 };
 
 struct run {
@@ -153,6 +154,7 @@ static int add_sample(struct run *run, const struct view_event *event)
 	};
 	enum why_doing doing;
 
+	run->threads[event->row_index].sampled_ns += event->weight_ns;
 	append_where(run->explain, event, "", &text);
 	if (text.failed || why_doings_find(&run->doings, run->explain->view, event->record->pid,
 					   event->record->stack, &doing))
@@ -167,6 +169,10 @@ static int add_sample(struct run *run, const struct view_event *event)
 
 static int run_span(void *data, const struct view_event *event, struct err *err)
 {
+	const struct run *run = data;
+
+	if (event->kind->number == KIND_api)
+		run->explain->launched |= strstr(event->name, "Launch") != NULL;
 	if (event->kind->number == KIND_off_cpu && add_wait(data, event))
 		return explain_no_memory(err);
 	return 0;
@@ -217,7 +223,25 @@ static int run_total(void *data, const struct view_event *event, struct err *err
 /* Of threads that ran for less than this part of the time none is what the program does. */
 #define IDLE_PART 200
 
-/* Where all are idle the first thread of the first process stands for what it waits for: pools wait behind that. */
+static u64 ran_ns(const struct thread *thread)
+{
+	return thread->run_ns > thread->sampled_ns ? thread->run_ns : thread->sampled_ns;
+}
+
+/* Where all are idle the first thread of a process stands for what it waits for: pools wait behind that. Of processes with an agent, where there are such: another one
+ * may have started them. */
+static bool stands_for_process(const struct run *run, size_t row)
+{
+	const struct view_survey *survey = run->explain->survey;
+	const struct view_row *of = &survey->rows[row];
+	u64 window_ns = survey->window_end_ns - survey->window_start_ns;
+
+	return of->type == ROW_THREAD && of->tid == of->pid &&
+	       run->threads[row].waiting_ns >= window_ns / 2 &&
+	       (!explain_gpu_is_recorded(run->explain) ||
+		explain_process_is_recorded(run->explain, of->pid));
+}
+
 static size_t busiest(const struct run *run)
 {
 	const struct view_survey *survey = run->explain->survey;
@@ -225,12 +249,11 @@ static size_t busiest(const struct run *run)
 	size_t most = 0;
 
 	for (size_t i = 1; i < survey->row_count; i++)
-		if (run->threads[i].run_ns > run->threads[most].run_ns)
+		if (ran_ns(&run->threads[i]) > ran_ns(&run->threads[most]))
 			most = i;
 	for (size_t i = 0; i < survey->row_count; i++)
-		if (run->threads[most].run_ns < window_ns / IDLE_PART &&
-		    survey->rows[i].type == ROW_THREAD &&
-		    survey->rows[i].tid == survey->rows[i].pid && run->threads[i].waiting_ns)
+		if (ran_ns(&run->threads[most]) < window_ns / IDLE_PART &&
+		    stands_for_process(run, i))
 			return i;
 	return most;
 }

@@ -150,6 +150,7 @@ struct explain {
 	bool brief;
 	const struct view_survey *survey;
 	bool has_gpu;
+	bool launched; /* something for a GPU; of a capture that has no work of any */
 	struct why why;
 	struct why_making *why_making; /* these are up to the end of their runs */
 	struct view_kept *work;	       /* of GPUs, in the run: of use once steps are known */
@@ -247,6 +248,7 @@ size_t explain_processes(const struct explain *explain, struct explain_process r
 void explain_process_append(const struct explain_process *process, struct text *text);
 /* Was an agent in one of the processes, which would have told of work? */
 bool explain_gpu_is_recorded(const struct explain *explain);
+bool explain_process_is_recorded(const struct explain *explain, u32 pid);
 /* "train (100), rank 3 of 8" */
 void explain_process_append_short(const struct explain *explain, u32 pid, struct text *text);
 

@@ -63,8 +63,6 @@ static int compare_causes(const void *a, const void *b)
 		return left->wait < right->wait ? -1 : 1;
 	if (left->held != right->held)
 		return left->held < right->held ? -1 : 1;
-	if (left->at != right->at)
-		return left->at < right->at ? -1 : 1;
 	if (left->group != right->group)
 		return left->group < right->group ? -1 : 1;
 	return left->is_long - right->is_long;
@@ -245,7 +243,7 @@ void why_making_free(struct why_making *making)
 	why_gaps_free(&making->gaps, making->why->gpu_count);
 	why_earlier_free(&making->earlier);
 	map_free(&making->tally.pairs);
-	map_free(&making->tally.pairs_at);
+	map_free(&making->tally.waits_at);
 	map_free(&making->tally.places);
 	free(making->tally.last_gaps);
 	free(making);

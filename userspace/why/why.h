@@ -59,7 +59,8 @@ struct why_cause {
 	u32 held; /* number of the call in whats.strings in which that thread was when its gaps began, behind it " in " and the code that
 		   * made it: before it came back nothing more could be launched. WHY_NOT_HELD: it was in none, or in one that launches */
 	bool is_long; /* of gaps that are */
-	u32 at; /* 1 + number in whats.strings of the code in which waiter waited; 0: that is not known, or there is no waiter */
+	u32 at; /* of all times: 1 + number in whats.strings of the code in which who waited, did so most; 0: that is not known */
+	double at_share; /* how much of it, of such causes together */
 	u64 ns;
 	/* Of ns, what would not be without that call: its thread would have run ahead for as long as it had been in it as the gap began, and for no
 	 * longer. Of each gap it is the beginning. */
@@ -76,7 +77,7 @@ struct why_gpu {
 };
 
 struct why {
-	struct why_cause *causes; /* of most time first; no two are alike in all of it up to at */
+	struct why_cause *causes; /* of most time first; no two are alike in all of it up to is_long */
 	size_t count, capacity;
 	struct why_cause *grouped; /* their parts in groups from 1 on, each in one; behind causes */
 	size_t grouped_count;
@@ -101,7 +102,7 @@ struct view_part why_making_part(struct why_making *making);
 /* Behind that run. slices: NULL where there are none. */
 int why_making_finish(struct why_making *making, const struct why_slices *slices, struct err *err);
 void why_making_free(struct why_making *making);
-/* Joins those that differ in group, wait, held, at and is_long alone, which then are those of any of them. */
+/* Joins those that differ in group, wait, held and is_long alone, which then are those of any of them. */
 void why_merge(struct why *why);
 void why_free(struct why *why);
 /* Is anything known of why that was? */

@@ -70,9 +70,10 @@ const char *why_describe_waker(const char *what)
 
 bool why_describe_is_stranger(const char *waker)
 {
-	size_t length = strlen(waker);
+	const char *number = strrchr(waker, '(');
 
-	return strcmp(waker, INTERRUPT) != 0 && (!length || waker[length - 1] != ')');
+	return strcmp(waker, INTERRUPT) != 0 &&
+	       (!number || strspn(number + 1, "0123456789)") != strlen(number + 1));
 }
 
 static s64 make_wait(struct why_describe *describe, const struct record_off_cpu *wait,

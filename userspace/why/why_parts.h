@@ -46,7 +46,7 @@ struct why_earlier {
 /* What a cause is told by, and its place among those of its kind: mostly it is asked for again soon. */
 struct why_recent {
 	u64 threads, rest, what;
-	u32 gpu, sort, at;
+	u32 gpu, sort;
 	size_t place_plus_1; /* 0: not known */
 };
 
@@ -57,8 +57,8 @@ struct why_tally {
 	struct why_earlier *earlier;	 /* NULL: no slices follow */
 	struct why_notes *notes;	 /* NULL: nobody asks when it was */
 	size_t slice;	   /* place of the one that a time was in last */
-	struct map pairs;  /* (row and waiter, the rest but what, sort and at) -> dense number */
-	struct map pairs_at; /* (that number, at) -> dense number */
+	struct map pairs;  /* (row and waiter, the rest but what and sort) -> dense number */
+	struct map waits_at; /* (that number of all times, 1 + number of code) -> how long its waiter waited there; code 0: in all */
 	struct map places; /* (sort and GPU, pair and number of what) -> place in causes */
 	struct why_recent recent[WHY_RECENT]; /* of these */
 	u64 *last_gaps;	   /* [place] the gap that was last counted */
@@ -75,7 +75,7 @@ struct why_tally {
 u64 why_tally_held(const struct why_cause *cause, u64 since_ns, u64 until_ns);
 /* Its slot: either with the place that the caller put there for such a cause, or for the caller to put it there. */
 struct why_recent *why_recent_of(struct why_recent recent[WHY_RECENT], const struct why_cause *cause, u64 what);
-/* Its group, threads, wait, held, at and is_long as a number; -ENOMEM. */
+/* Its group, threads, wait, held and is_long as a number; -ENOMEM. */
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause);
 /* Its cause, entered if new; valid until the next one is. NULL: no memory. */
 struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_cause *cause, u32 what);
@@ -83,6 +83,10 @@ struct why_cause *why_tally_cause(struct why_tally *tally, const struct why_caus
 u32 why_tally_cut(struct why_tally *tally, u64 since_ns, u64 *until_ns);
 /* Adds a time of gap number `gap` of the cause's GPU, and each part to its group. -ENOMEM. */
 int why_tally_add(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
+/* Where in the code the waiter of such a cause waited for so long; at: 1 + number in whats, 0: not known. 0 or -ENOMEM. */
+int why_tally_add_at(struct why_tally *tally, const struct why_cause *cause, u32 at, u64 ns);
+/* Behind all: to each cause of all times where its waiter waited most. */
+int why_tally_settle_at(struct why_tally *tally);
 /* Only the latter. */
 int why_tally_add_groups(struct why_tally *tally, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
 /* Number of a string in why->whats; -ENOMEM. */

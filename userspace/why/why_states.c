@@ -28,50 +28,76 @@ static int enter_call(struct why_states *states, struct why_state *thread,
 	return 0;
 }
 
-static bool has_python(const struct view *view, u32 pid, u32 stack)
+/* Running threads are sampled at least once in so many of their periods. */
+#define SAMPLES_MISSING 10
+/* Of those that are not sampled. */
+#define SEEN_LATELY_NS 30000000ULL
+
+/* Does its last sample have Python, and is the interpreter itself where it was? */
+static void look_at_sample(struct why_state *thread, const struct view *view, u32 pid)
 {
 	const struct view_frame *frames;
 	const char *cut;
-	size_t count = stack ? view_frames(view, pid, stack, &frames, &cut) : 0;
+	size_t count;
 
+	if (thread->sample_stack == thread->asked_stack)
+		return;
+	thread->asked_stack = thread->sample_stack;
+	count = view_frames(view, pid, thread->sample_stack, &frames, &cut);
+	thread->runs_python = count && frames[0].python;
 	for (size_t i = 0; i < count; i++)
-		if (frames[i].python)
-			return true;
-	return false;
+		thread->is_python |= frames[i].python;
 }
 
-/* Can it be the one that has the GIL? Who waits has let go of it, but at a page fault and for a CPU; so has who waits for a GPU. */
-static bool may_have_gil(const struct why_states *states, struct why_state *thread, u32 pid, u64 ts)
+/* Is it there still, and runs? */
+static bool runs_lately(const struct why_state *thread, u64 ts)
 {
-	if ((thread->calls && thread->call_syncs) ||
-	    (thread->waits && ts < thread->ready_ns && thread->wait_for != WHY_WAIT_PAGE &&
-	     thread->wait.reason != VALUE_off_cpu_reason_preempted))
+	u64 most_ns = thread->sample_period_ns ? SAMPLES_MISSING * thread->sample_period_ns
+					       : SEEN_LATELY_NS;
+
+	if (!thread->is_seen)
 		return false;
-	if (!thread->is_python && thread->sample_stack != thread->asked_stack) {
-		thread->asked_stack = thread->sample_stack;
-		thread->is_python = has_python(states->view, pid, thread->sample_stack);
-	}
-	return thread->is_python;
+	if (thread->waits && ts < thread->ready_ns)
+		return thread->wait_for == WHY_WAIT_PAGE ||
+		       thread->wait.reason == VALUE_off_cpu_reason_preempted;
+	return thread->waits || ts - thread->seen_ns <= most_ns;
 }
 
-/* Who waits for the GIL looks up every few milliseconds, woken by a timer. Whoever got it last has it, if it can; else the only one that can. */
+static bool waits_for_gpu(const struct why_state *thread)
+{
+	return thread->calls && thread->call_syncs;
+}
+
+/*
+ * Who waits for the GIL looks up every few milliseconds, woken by a timer. Whoever got it last has it, if it runs; else the only thread of Python that does. Who waits
+ * for a GPU has mostly let go of it, and is not known to have: then only who was found in the interpreter itself is named.
+ */
 static size_t gil_owner(struct why_states *states, const struct view_event *event)
 {
 	const struct view_survey *survey = view_survey(states->view);
 	const u64 *last = map_find(&states->gil_owners, event->record->pid, 0);
+	bool last_syncs = last && waits_for_gpu(&states->threads[*last]);
 	u32 pid = event->record->pid;
-	size_t only = WHY_NO_ROW, count = 0;
+	size_t only = WHY_NO_ROW;
 
+	if (last && *last != event->row_index && !last_syncs &&
+	    runs_lately(&states->threads[*last], event->ts))
+		return *last;
 	for (size_t i = 0; i < survey->row_count; i++) {
-		if (i == event->row_index || survey->rows[i].pid != pid ||
-		    !may_have_gil(states, &states->threads[i], pid, event->ts))
+		struct why_state *thread = &states->threads[i];
+
+		if (survey->rows[i].pid != pid || i == event->row_index || waits_for_gpu(thread) ||
+		    !runs_lately(thread, event->ts))
 			continue;
-		if (last && *last == i)
-			return i;
+		look_at_sample(thread, states->view, pid);
+		if (!thread->is_python)
+			continue;
+		if (only != WHY_NO_ROW)
+			return WHY_NO_ROW;
 		only = i;
-		count++;
 	}
-	return count == 1 ? only : WHY_NO_ROW;
+	return only != WHY_NO_ROW && last_syncs && !states->threads[only].runs_python ? WHY_NO_ROW
+										      : only;
 }
 
 static size_t row_of(const struct why_states *states, u32 pid, u32 tid)

@@ -26,7 +26,9 @@ struct why_state {
 	bool is_seen;			    /* something was before */
 	bool has_gpu; /* its process has work of GPUs */
 	u32 sample_stack, asked_stack; /* of its last sample; and the one that was looked at for whether it runs Python */
+	u64 sample_period_ns; /* 0: it was not sampled */
 	bool is_python; /* it has waited for the GIL, or was found in code of Python */
+	bool runs_python; /* the last sample that was looked at found it in the interpreter itself */
 };
 
 /* Zero-initialise it. */

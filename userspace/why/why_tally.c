@@ -42,33 +42,92 @@ struct why_recent *why_recent_of(struct why_recent recent[WHY_RECENT],
 				 const struct why_cause *cause, u64 what)
 {
 	u64 threads = threads_of(cause), rest = rest_of(cause);
-	u64 mixed = (threads ^ rest << 20 ^ rest >> 44 ^ what << 8 ^ cause->sort ^
-		     (u64)cause->at << 40) *
+	u64 mixed = (threads ^ rest << 20 ^ rest >> 44 ^ what << 8 ^ cause->sort) *
 		    0x9e3779b97f4a7c15ULL;
 	struct why_recent *slot = &recent[mixed >> 32 & (WHY_RECENT - 1)];
 
 	if (slot->threads != threads || slot->rest != rest || slot->what != what ||
-	    slot->gpu != cause->gpu || slot->sort != cause->sort || slot->at != cause->at)
-		*slot = (struct why_recent){threads,	 rest,	    what, cause->gpu,
-					    cause->sort, cause->at, 0};
+	    slot->gpu != cause->gpu || slot->sort != cause->sort)
+		*slot = (struct why_recent){threads, rest, what, cause->gpu, cause->sort, 0};
 	return slot;
-}
-
-static s64 dense_number(struct map *numbers, u64 first, u64 second)
-{
-	const u64 *known = map_find(numbers, first, second);
-	u64 number = known ? *known : numbers->count;
-
-	if (!known && map_set(numbers, first, second, number))
-		return -ENOMEM;
-	return (s64)number;
 }
 
 s64 why_tally_pair(struct why_tally *tally, const struct why_cause *cause)
 {
-	s64 pair = dense_number(&tally->pairs, threads_of(cause), rest_of(cause));
+	u64 threads = threads_of(cause), rest = rest_of(cause);
+	const u64 *known = map_find(&tally->pairs, threads, rest);
+	u64 number = known ? *known : tally->pairs.count;
 
-	return pair < 0 ? pair : dense_number(&tally->pairs_at, (u64)pair, cause->at);
+	if (!known && map_set(&tally->pairs, threads, rest, number))
+		return -ENOMEM;
+	return (s64)number;
+}
+
+static s64 pair_of_all_times(struct why_tally *tally, const struct why_cause *cause)
+{
+	struct why_cause all = *cause;
+
+	all.group = WHY_ALL;
+	return why_tally_pair(tally, &all);
+}
+
+static int add_to(struct map *sums, u64 first, u64 second, u64 more)
+{
+	u64 *sum = map_find(sums, first, second);
+
+	if (sum)
+		*sum += more;
+	return sum ? 0 : map_set(sums, first, second, more);
+}
+
+int why_tally_add_at(struct why_tally *tally, const struct why_cause *cause, u32 at, u64 ns)
+{
+	s64 pair = pair_of_all_times(tally, cause);
+
+	if (pair < 0 || add_to(&tally->waits_at, (u64)pair, 0, ns))
+		return -ENOMEM;
+	return at ? add_to(&tally->waits_at, (u64)pair, at, ns) : 0;
+}
+
+/* (pair, 0) -> the code where most of it is; of equal ones that which came first. */
+static int find_most(const struct map *waits_at, struct map *ret_most)
+{
+	for (size_t i = 0; i < waits_at->capacity; i++) {
+		const struct map_slot *slot = &waits_at->slots[i];
+		const u64 *known, *most;
+
+		if (!slot->used || !slot->key_b)
+			continue;
+		known = map_find(ret_most, slot->key_a, 0);
+		most = known ? map_find(waits_at, slot->key_a, *known) : NULL;
+		if (most && (*most > slot->value || (*most == slot->value && *known < slot->key_b)))
+			continue;
+		if (map_set(ret_most, slot->key_a, 0, slot->key_b))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int why_tally_settle_at(struct why_tally *tally)
+{
+	struct map most _cleanup_map_ = {0};
+
+	if (find_most(&tally->waits_at, &most))
+		return -ENOMEM;
+	for (size_t i = 0; i < tally->why->count; i++) {
+		struct why_cause *cause = &tally->why->causes[i];
+		s64 pair = pair_of_all_times(tally, cause);
+		const u64 *at = pair < 0 ? NULL : map_find(&most, (u64)pair, 0);
+
+		if (pair < 0)
+			return -ENOMEM;
+		if (!at)
+			continue;
+		cause->at = (u32)*at;
+		cause->at_share = (double)*map_find(&tally->waits_at, (u64)pair, *at) /
+				  (double)*map_find(&tally->waits_at, (u64)pair, 0);
+	}
+	return 0;
 }
 
 /* Its place; -ENOMEM. */

@@ -92,26 +92,26 @@ static enum why_wait wait_of(const struct run *run, const struct part *part, enu
 									     : waiter;
 }
 
-/* The code in which the gap's thread waits for the one that acts. */
+/* The code in which the gap's thread waits for the one that acts, or for the GIL; -ENOMEM. */
 static s64 waits_at(struct run *run, const struct part *part)
 {
 	const struct why_state *thread = &run->states.threads[part->cursor->gap.row];
+	s64 at = run->code.unknown;
 
-	return part->row == part->cursor->gap.row || !thread->waits
-		       ? run->code.unknown
-		       : why_code_call_of(&run->code, thread->wait.header.pid,
-					  thread->wait.header.stack);
+	if (thread->waits &&
+	    (part->row != part->cursor->gap.row || thread->wait_for == WHY_WAIT_GIL))
+		at = why_code_call_of(&run->code, thread->wait.header.pid,
+				      thread->wait.header.stack);
+	if (at < 0)
+		return at;
+	return at == run->code.unknown ? 0 : at + 1;
 }
 
-static int cause_of(struct run *run, const struct part *part, enum why_sort sort,
-		    struct why_cause *ret_cause)
+static struct why_cause cause_of(const struct run *run, const struct part *part, enum why_sort sort)
 {
 	const struct why_gap *gap = &part->cursor->gap;
-	s64 at = waits_at(run, part);
 
-	if (at < 0)
-		return -ENOMEM;
-	*ret_cause = (struct why_cause){
+	return (struct why_cause){
 		.gpu = part->gpu,
 		.sort = sort,
 		.row_index = part->row,
@@ -120,16 +120,23 @@ static int cause_of(struct run *run, const struct part *part, enum why_sort sort
 		.held = part->cursor->held,
 		.held_until_ns = part->cursor->held_until_ns,
 		.is_long = gap->until_ns - gap->since_ns >= WHY_LONG_NS,
-		.at = at == run->code.unknown ? 0 : (u32)at + 1,
 	};
-	return 0;
+}
+
+static int add_at(struct run *run, const struct part *part, const struct why_cause *cause)
+{
+	s64 at = waits_at(run, part);
+
+	return at < 0 ? -ENOMEM
+		      : why_tally_add_at(run->tally, cause, (u32)at,
+					 part->until_ns - part->since_ns);
 }
 
 static int add(struct run *run, const struct part *part, enum why_sort sort, s64 what)
 {
-	struct why_cause cause;
+	const struct why_cause cause = cause_of(run, part, sort);
 
-	if (what < 0 || cause_of(run, part, sort, &cause))
+	if (what < 0 || add_at(run, part, &cause))
 		return -ENOMEM;
 	return why_tally_add(run->tally, &cause, (u32)what, part->cursor->gap.number,
 			     part->since_ns, part->until_ns);
@@ -159,11 +166,11 @@ static int add_code(struct run *run, const struct part *part, const struct why_s
 	s64 what = part->row == part->cursor->gap.row
 			   ? why_describe_launch(&run->describe, &part->cursor->gap)
 			   : run->code.unknown;
-	struct why_cause cause;
+	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
 
 	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
 		return add(run, part, WHY_CODE_OR_WAIT, what);
-	if (what < 0 || cause_of(run, part, WHY_UNSAMPLED, &cause))
+	if (what < 0 || add_at(run, part, &cause))
 		return -ENOMEM;
 	return why_code_add(&run->code, &cause, (u32)what, part->cursor->gap.number, part->since_ns,
 			    part->until_ns);
@@ -435,6 +442,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 		return no_memory(err);
 	thread->is_seen = true;
 	thread->sample_stack = event->record->stack;
+	thread->sample_period_ns = ((const struct record_sample *)event->record)->period_ns;
 	if (thread->calls && !thread->call_stack)
 		thread->call_stack = event->record->stack;
 	if (thread->calls || thread->waits)
@@ -456,8 +464,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 			continue;
 		if (!cursor->has_held && hold(run, cursor))
 			return no_memory(err);
-		if (cause_of(run, &part, WHY_CODE, &cause))
-			return no_memory(err);
+		cause = cause_of(run, &part, WHY_CODE);
 		cause.group = why_tally_cut(run->tally, event->ts, &until_ns);
 		if (why_code_sample(&run->code, &cause, cursor->gap.number, event->ts,
 				    event->record->pid, event->record->stack))
@@ -510,7 +517,9 @@ static int tell_all(struct run *run, struct view_kept *kept, struct why_timeouts
 		result = view_kept_run(kept, &part, 1, err);
 	if (result == 0)
 		result = advance(run, ~0ULL, err);
-	return result < 0 ? result : why_code_finish(&run->code, err);
+	if (result == 0)
+		result = why_code_finish(&run->code, err);
+	return result == 0 && why_tally_settle_at(run->tally) ? no_memory(err) : result;
 }
 
 static void run_free(struct run *run)

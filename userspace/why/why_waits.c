@@ -140,15 +140,41 @@ static bool woke_program(const struct record_off_cpu *wait)
 	       !(wait->waker && wait->reason == VALUE_off_cpu_reason_uninterruptible);
 }
 
-/* By what is waited for; NONE: that says nothing. */
+static bool begins_with(const char *string, const char *word)
+{
+	return !strncmp(string, word, strlen(word));
+}
+
+/* By one thing that is waited for. */
+static enum why_wait wait_at_one(const char *object)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		if (begins_with(object, at[i].word))
+			return at[i].wait;
+	return WHY_WAIT_DEVICE;
+}
+
+/* By what is waited for: of several ("epoll of A, B, 2 more") by the first that is not of a device; NONE: that says nothing, or others are not named. */
 static enum why_wait wait_at(const struct view *view, const struct record_off_cpu *wait)
 {
+	static const char *const sets[] = {"epoll of ", "any of "};
 	const char *object = view_text(view, wait->waited);
+	enum why_wait found = WHY_WAIT_NONE;
 
-	for (size_t i = 0; object && i < ARRAY_SIZE(at); i++)
-		if (!strncmp(object, at[i].word, strlen(at[i].word)))
-			return at[i].wait;
-	return WHY_WAIT_NONE;
+	for (size_t i = 0; object && i < ARRAY_SIZE(sets); i++)
+		object += begins_with(object, sets[i]) ? strlen(sets[i]) : 0;
+	while (object && *object) {
+		const char *next = strstr(object, ", ");
+
+		/* "2 more" */
+		if (*object >= '1' && *object <= '9')
+			return WHY_WAIT_NONE;
+		found = wait_at_one(object);
+		if (found != WHY_WAIT_DEVICE)
+			return found;
+		object = next ? next + strlen(", ") : NULL;
+	}
+	return found;
 }
 
 static bool is_of_reader(const struct view *view, const char *name,
@@ -156,7 +182,7 @@ static bool is_of_reader(const struct view *view, const char *name,
 {
 	for (size_t i = 0; i < ARRAY_SIZE(of_readers); i++)
 		if (!strncmp(name, of_readers[i].word, strlen(of_readers[i].word)) &&
-		    wait_at(view, wait) != WHY_WAIT_NONE) {
+		    wait_at(view, wait) == WHY_WAIT_NETWORK) {
 			*ret_wait = of_readers[i].wait;
 			return true;
 		}
@@ -169,6 +195,9 @@ static enum why_wait wait_of_device(const struct view *view, size_t row,
 {
 	enum why_wait found = wait_at(view, wait);
 
+	/* Who waits for others can be interrupted. */
+	if (wait->reason == VALUE_off_cpu_reason_uninterruptible)
+		return WHY_WAIT_DEVICE;
 	return found == WHY_WAIT_NONE ? named[row].wait : found;
 }
 
