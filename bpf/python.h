@@ -190,6 +190,42 @@ static long python_next(u32 index, struct python_state *state)
 	return 0;
 }
 
+#define PYTHON_FOLLOWED_A_STEP 16 /* a step takes longer than one of them */
+
+/* Some that are not taken any more: a frame without code says where the call of the loop is that ran them. */
+static long python_follow(u32 index, struct python_state *state)
+{
+	const struct python_layout *layout = &state->process->layout;
+	struct python_walk *walk = state->walk;
+
+	for (u32 i = 0; i < PYTHON_FOLLOWED_A_STEP; i++) {
+		u64 at = walk->frame;
+
+		if (!at || read_frame(state, at))
+			return 1;
+		if (frame_byte(walk, layout->frame_owner) >= PYTHON_OWNED_BY_C) {
+			python_call_ends(walk, at);
+			return 1;
+		}
+		walk->frame = frame_word(walk, layout->frame_previous);
+	}
+	return 0;
+}
+
+/* As many as are taken there are. Those of the last call, the innermost ones mostly, belong where it is all the same. */
+static __always_inline void python_place_last(struct python_state *state)
+{
+	const struct python_layout *layout = &state->process->layout;
+	struct python_walk *walk = state->walk;
+
+	if (walk->count < PYTHON_DEPTH_MAX - 1 || walk->first == walk->count)
+		return;
+	if (layout->boundary == PYTHON_BOUNDARY_ENTRY)
+		python_call_ends(walk, walk->cframe);
+	else if (layout->boundary == PYTHON_BOUNDARY_SHIM)
+		bpf_loop(PYTHON_FOLLOWED_MAX / PYTHON_FOLLOWED_A_STEP, python_follow, state, 0);
+}
+
 /* The state of the thread. 0: it has none. */
 static __always_inline u64 python_thread(const struct python_state *state, u64 pointer)
 {
@@ -283,8 +319,10 @@ static __noinline int python_take(struct python_walk *walk, struct task_struct *
 		return 0;
 	/* Before anything is read of what may end meanwhile. */
 	walk->generation = generation_of(state.process, task);
-	if (python_begin(&state))
+	if (python_begin(&state)) {
 		bpf_loop(PYTHON_STEPS, python_next, &state, 0);
+		python_place_last(&state);
+	}
 	if (walk->unreadable && python_stays(&state))
 		count_losses(VALUE_loss_reason_python_unreadable, walk->unreadable);
 	return 0;

@@ -66,6 +66,9 @@ struct python_extent {
 	u64 start, end;
 };
 
+/* Behind the frames that are taken so many more are gone along for where they belong: frames of a call of the loop that has more come last. */
+#define PYTHON_FOLLOWED_MAX 4096
+
 #define PYTHON_SLOT_POINTERS 2
 
 /* An interpreter in a process. */

@@ -188,6 +188,38 @@ static bool take_frame(struct chain *chain)
 		(!is_entry || next_call(chain, previous)));
 }
 
+/* A frame without code says where the call of the loop is that ran those before it. */
+static void follow_call(struct chain *chain)
+{
+	const struct python_layout *layout = chain->layout;
+	u64 at = chain->frame;
+	u8 owner;
+
+	for (u32 i = 0; i < PYTHON_FOLLOWED_MAX && at; i++) {
+		u64 previous;
+
+		if (at % 8 || !read_word(chain, at + layout->frame_previous, &previous) ||
+		    !read_byte(chain, at + layout->frame_owner, &owner))
+			return;
+		if (owner >= PYTHON_OWNED_BY_C) {
+			end_call(chain, at);
+			return;
+		}
+		at = previous;
+	}
+}
+
+/* As many as are taken there are. Those of the last call, the innermost ones mostly, belong where it is all the same. */
+static void place_last(struct chain *chain)
+{
+	if (chain->frames->count < PYTHON_FRAMES_MAX - 1 || chain->first == chain->frames->count)
+		return;
+	if (chain->layout->boundary == PYTHON_BOUNDARY_ENTRY)
+		end_call(chain, chain->cframe);
+	else if (chain->layout->boundary == PYTHON_BOUNDARY_SHIM)
+		follow_call(chain);
+}
+
 void python_frames_read(struct python_frames *frames, const struct python_reader *reader)
 {
 	struct chain chain = {.frames = frames, .reader = reader};
@@ -205,6 +237,7 @@ void python_frames_read(struct python_frames *frames, const struct python_reader
 			put(&chain, PYTHON_UNREADABLE);
 			return;
 		}
+	place_last(&chain);
 }
 
 /* ---- where they belong ---- */
