@@ -54,7 +54,9 @@ static __always_inline const struct file *last_ready(const struct file *epoll)
 	const struct list_head *last;
 	const struct epitem *item;
 
-	if (!epoll || !bpf_core_type_exists(struct eventpoll) ||
+	if (!epoll || !bpf_core_field_exists(((struct eventpoll *)0)->rdllist.prev) ||
+	    !bpf_core_field_exists(((struct eventpoll *)0)->rdllist.next) ||
+	    !bpf_core_field_exists(((struct epitem *)0)->rdllink) ||
 	    !bpf_core_field_exists(((struct epitem *)0)->ffd.file))
 		return NULL;
 	ready_of = BPF_CORE_READ(epoll, private_data);

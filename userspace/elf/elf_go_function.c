@@ -63,7 +63,8 @@ size_t elf_go_find_stack_change(const struct elf_go_function *function, size_t f
 		if ((code[0] & 0xfb) == 0x48 && code[1] == 0x89 && (code[2] & 0xc7) == 0xc4)
 			return from;
 		*ret_bytes = (code[2] & 7) == 4 ? 5 : 4;
-		if ((code[0] & 0xfe) == 0x48 && code[1] == 0x8b && (code[2] & 0xf8) == 0x60)
+		if ((code[0] & 0xfe) == 0x48 && code[1] == 0x8b && (code[2] & 0xf8) == 0x60 &&
+		    from + *ret_bytes <= function->code_bytes)
 			return from;
 	}
 	return function->code_bytes;

@@ -72,21 +72,6 @@ static void stack_judge(struct candidates *candidates, struct candidate *candida
 		 candidate->wait->name, candidate->leader ? ", the first thread" : "", found);
 }
 
-/* In one behind which it may be taken, and which is not even interrupted by our stop: it sleeps there for a disk (state D). */
-static bool is_in_long_call(int tasks_fd, u32 tid, u64 number)
-{
-	_cleanup_free_ char *stat = NULL;
-	const char *state;
-	char path[64];
-
-	snprintf(path, sizeof(path), "%u/stat", tid);
-	if (!inject_wait_takes_behind(number) || inject_wait_find(number) ||
-	    proc_file_read(tasks_fd, path, &stat, NULL))
-		return false;
-	state = strrchr(stat, ')');
-	return state && state[1] == ' ' && state[2] == 'D';
-}
-
 /* Where it is shows when it is stopped. */
 static void running_judge(const struct candidates *candidates, struct candidate *candidate)
 {
@@ -133,11 +118,6 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 		return;
 	}
 	candidate->wait = inject_wait_find((u64)number);
-	if (!candidate->wait &&
-	    is_in_long_call(candidates->tasks_fd, candidate->thread.tid, (u64)number)) {
-		running_judge(candidates, candidate);
-		return;
-	}
 	if (!candidate->wait) {
 		unusable(candidate,
 			 "is in system call %lld, which may not be one that can be repeated",
@@ -167,8 +147,7 @@ bool inject_thread_runs(const struct target *target, u32 tid)
 
 	snprintf(path, sizeof(path), "%u/syscall", tid);
 	return !proc_file_read(tasks_fd, path, &system_call, NULL) &&
-	       (!system_call_parse(system_call, &number, arguments, &frame) ||
-		(number >= 0 && is_in_long_call(tasks_fd, tid, (u64)number)));
+	       !system_call_parse(system_call, &number, arguments, &frame);
 }
 
 static int candidate_add(struct candidates *candidates, u32 tid)

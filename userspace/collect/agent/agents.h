@@ -100,7 +100,7 @@ struct agent_report {
 /* Begins to look, by a thread, for what takes long to find and needs nothing but the targets' memory: users of NVTX. The targets are
  * left as they are. config.source and config.threads come later. Only -ENOMEM is an error. */
 int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err);
-/* Injects into every target that uses CUDA. Blocks some ms for each, up to 10 s where none of its threads can be borrowed. source, threads: as in the configuration. */
+/* Injects into every target that uses CUDA. Blocks some ms for each, up to 6 s where none of its threads can be borrowed. source, threads: as in the configuration. */
 /* No agent takes stacks; why stays the caller's. Before they start. */
 void agents_refuse_stacks(struct agents *agents, const char *why);
 /* Where code objects of Python go that agents tell of: the drain thread's. Before they start. */

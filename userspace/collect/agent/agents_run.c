@@ -21,8 +21,8 @@
 #define INJECT_DEADLINE_MS 5000
 #define LATE_RUNNING_MS	   300
 /* Before the window nobody waits but the user, and one system call may take seconds, such as to write a large file. */
-#define START_DEADLINE_MS 10000
-#define START_RUNNING_MS  8000
+#define START_DEADLINE_MS 6000
+#define START_RUNNING_MS  4500
 #define RECLAIM_NS	  NS_PER_SECOND
 
 struct preparation {
