@@ -350,12 +350,23 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 	return 0;
 }
 
+/* Larger ones are copies of data, where they are few among others. */
+static bool has_read_backs(const struct explain *explain)
+{
+	const struct explain_copies *found = &explain->read_backs;
+	u64 copies = 0;
+
+	for (unsigned i = 0; i < COPY_SORTS; i++)
+		copies += explain->copies[i].count;
+	return found->count &&
+	       (found->bytes <= found->count * EXPLAIN_TINY_BYTES || 4 * found->count >= copies);
+}
+
 /* What calls that wait for a GPU wait for. */
 static int settle_syncs(struct explain *explain)
 {
-	/* Gaps behind copies that were waited for: the host reads there if half of them can be that. */
-	if (2 * explain->read_backs.count < explain->evidence[EXPLAIN_READBACK].count &&
-	    merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
+	/* Gaps behind copies that were waited for: are there any by which the host can read? */
+	if (!has_read_backs(explain) && merge(explain, EXPLAIN_READBACK, EXPLAIN_COPIES))
 		return -ENOMEM;
 	if (2 * explain->readback_ns >= explain->waited_ns && explain->readback_ns)
 		return merge(explain, EXPLAIN_SYNC, EXPLAIN_READBACK);
