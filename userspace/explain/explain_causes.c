@@ -162,47 +162,54 @@ static bool is_of_call(const char *call, const char *what)
 }
 
 /* ", 61 % at line 27" of code that begins far before that. */
-static void append_line(const struct why *why, const struct why_cause *cause, struct text *text)
+static void append_line(const struct why *why, const struct why_cause *cause, u32 what,
+			struct text *text)
 {
-	s64 what = cause->sort == WHY_CODE
-			   ? string_table_find(&why->whats, cause->what, strlen(cause->what))
-			   : -1;
-	const u64 *line = what < 0 ? NULL : map_find(&why->hot_lines, (u64)what, 0);
+	const u64 *line = cause->sort == WHY_CODE ? map_find(&why->hot_lines, what, 0) : NULL;
 
 	if (line)
 		text_appendf(text, ", %u %% at line %u", (u32)*line, (u32)(*line >> 32));
 }
 
-/* "decode work.py:11 (loader)", "cudaDeviceSynchronize", "behind cudaDeviceSynchronize" */
-static void name_place(const struct explain *explain, const struct why *why,
-		       const struct why_cause *cause, bool by_call, struct text *text)
+/* " (loader)"; ranks have one name all: " in python (7, rank 3)". */
+static void append_whose(const struct explain *explain, const struct why_cause *cause,
+			 struct text *text)
 {
 	const struct view_row *rows = explain->survey->rows;
-	const char *call = cause->held == WHY_NOT_HELD ? "" : why->whats.strings[cause->held];
 
-	if (is_own_wait_for_gil(cause)) {
-		text_append(text, "not known");
-		return;
-	}
-	if (*call && (by_call || !*cause->what)) {
-		text_appendf(text, "%s%s", by_call ? "" : "behind ", call);
-		return;
-	}
-	if (*call && is_of_call(call, cause->what)) {
-		text_append(text, call);
-		return;
-	}
-	text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
-	append_line(why, cause, text);
 	if (cause->row_index == WHY_NO_ROW)
 		return;
 	if (cause->wait != WHY_WAIT_PEER) {
 		text_appendf(text, " (%s)", rows[cause->row_index].name);
 		return;
 	}
-	/* Ranks have one name all. */
 	text_append(text, " in ");
 	explain_process_append_short(explain, rows[cause->row_index].pid, text);
+}
+
+/* "decode work.py:11 (loader)", "cudaDeviceSynchronize", "behind cudaDeviceSynchronize"; returns explain_place.what. */
+static u32 name_place(const struct explain *explain, const struct why *why,
+		      const struct why_cause *cause, bool by_call, struct text *text)
+{
+	const char *call = cause->held == WHY_NOT_HELD ? "" : why->whats.strings[cause->held];
+	u32 what = (u32)string_table_find(&why->whats, cause->what, strlen(cause->what));
+
+	if (is_own_wait_for_gil(cause)) {
+		text_append(text, "not known");
+		return 0;
+	}
+	if (*call && (by_call || !*cause->what)) {
+		text_appendf(text, "%s%s", by_call ? "" : "behind ", call);
+		return cause->held + 1;
+	}
+	if (*call && is_of_call(call, cause->what)) {
+		text_append(text, call);
+		return cause->held + 1;
+	}
+	text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
+	append_line(why, cause, what, text);
+	append_whose(explain, cause, text);
+	return *cause->what ? what + 1 : 0;
 }
 
 static int add_place(const struct explain *explain, const struct why *why,
@@ -210,10 +217,10 @@ static int add_place(const struct explain *explain, const struct why *why,
 		     struct explain_places *places)
 {
 	_cleanup_text_ struct text place = {0};
+	u32 what = name_place(explain, why, cause, by_call, &place);
 
-	name_place(explain, why, cause, by_call, &place);
-	return place.failed || explain_places_add(places, text_string(&place), share->ns,
-						  share->gaps)
+	return place.failed || explain_places_add_what(places, text_string(&place), what, share->ns,
+						       share->gaps)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -318,8 +325,8 @@ int explain_causes_add(struct explain *explain)
 static int merge_places(const struct explain_places *from, struct explain_places *to)
 {
 	for (size_t i = 0; i < from->names.count; i++)
-		if (explain_places_add(to, from->items[i].name, from->items[i].ns,
-				       from->items[i].count))
+		if (explain_places_add_what(to, from->items[i].name, from->items[i].what,
+					    from->items[i].ns, from->items[i].count))
 			return -ENOMEM;
 	return 0;
 }

@@ -8,8 +8,10 @@
 #include "explain/explain_parts.h"
 #include "reports/shown_name.h"
 
-#define PLACE_COLUMNS  90
+#define PLACE_COLUMNS  140
 #define THREAD_COLUMNS 40
+/* Who called so much of something is told without saying how much. */
+#define MOSTLY_PERCENT 95
 
 /* ---- numbers and names for people ---- */
 
@@ -112,8 +114,25 @@ static void append_each(const struct explain *explain, const struct explain_said
 	explain_append_time((double)said->cost_ns / (double)(count ?: 1), text);
 }
 
-static void append_top(const struct explain_places *places, size_t columns, bool with_time,
-		       struct text *text)
+void explain_append_caller(const struct explain *explain, const struct explain_place *place,
+			   struct text *text)
+{
+	_cleanup_text_ struct text caller = {0};
+	u32 percent;
+
+	if (place->what && why_callers_find(&explain->why.callers, explain->view, place->what - 1,
+					    &caller, &percent)) {
+		text_append(text, ", ");
+		if (percent < MOSTLY_PERCENT)
+			text_appendf(text, "%u %% ", percent);
+		text_append(text, "called by ");
+		explain_append_name(text_string(&caller), PLACE_COLUMNS, text);
+	}
+	text->failed |= caller.failed;
+}
+
+static void append_top(const struct explain *explain, const struct explain_places *places,
+		       size_t columns, bool with_time, struct text *text)
 {
 	struct explain_place top;
 
@@ -127,12 +146,13 @@ static void append_top(const struct explain_places *places, size_t columns, bool
 		explain_append_time(top.ns, text);
 		text_append_char(text, ')');
 	}
+	explain_append_caller(explain, &top, text);
 }
 
 static void append_place(const struct explain *explain, const struct explain_said *said,
 			 struct text *text)
 {
-	append_top(&evidence_of(explain, said)->places, PLACE_COLUMNS, true, text);
+	append_top(explain, &evidence_of(explain, said)->places, PLACE_COLUMNS, true, text);
 }
 
 /* ", then mostly decode work.py:11 (train) (2.10 s)"; nothing where samples do not tell of most of it. */
@@ -145,7 +165,7 @@ static void append_behind(const struct explain *explain, const struct explain_sa
 	    2 * explain_places_sum(&evidence->behind) < evidence->idle_ns)
 		return;
 	text_append(text, ", then mostly ");
-	append_top(&evidence->behind, PLACE_COLUMNS, true, text);
+	append_top(explain, &evidence->behind, PLACE_COLUMNS, true, text);
 }
 
 /* " in next_batch (train.py:9)": where most of those that waited did so; nothing where that is not known of most of it. */
@@ -157,19 +177,19 @@ static void append_at(const struct explain *explain, const struct explain_said *
 	if (!evidence->at.names.count || 2 * explain_places_sum(&evidence->at) < evidence->idle_ns)
 		return;
 	text_append(text, " in ");
-	append_top(&evidence->at, PLACE_COLUMNS, false, text);
+	append_top(explain, &evidence->at, PLACE_COLUMNS, false, text);
 }
 
 static void append_thread(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
 {
-	append_top(&evidence_of(explain, said)->threads, THREAD_COLUMNS, false, text);
+	append_top(explain, &evidence_of(explain, said)->threads, THREAD_COLUMNS, false, text);
 }
 
 static void append_waiter(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
 {
-	append_top(&evidence_of(explain, said)->waiters, THREAD_COLUMNS, false, text);
+	append_top(explain, &evidence_of(explain, said)->waiters, THREAD_COLUMNS, false, text);
 }
 
 /* "loader"; of one that is called as who waits for it: "another python3". */
@@ -285,7 +305,7 @@ static void append_copied(const struct explain *explain, const struct explain_sa
 {
 	for (unsigned i = 0; i < COPY_SORTS; i++)
 		if (explain_finding_of_copies(i) == said->finding)
-			append_top(&explain->copies[i].names, PLACE_COLUMNS, true, text);
+			append_top(explain, &explain->copies[i].names, PLACE_COLUMNS, true, text);
 }
 
 static void append_copy_bytes(const struct explain *explain, const struct explain_said *said,

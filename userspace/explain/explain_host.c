@@ -45,20 +45,35 @@ static void append_where(const struct explain *explain, const struct view_event 
 		text_append(text, VIEW_NO_STACK);
 }
 
+/* A place in the code of an event's stack, of which it is to be known who called it. */
+static int add_place(struct run *run, const struct view_event *event, const char *place, u64 ns,
+		     struct explain_places *places)
+{
+	struct why *why = &run->explain->why;
+	s64 what = string_table_add(&why->whats, place, strlen(place));
+
+	if (what < 0 ||
+	    why_callers_add(&why->callers, (u32)what, event->record->pid, event->record->stack, ns))
+		return -ENOMEM;
+	return explain_places_add_what(places, place, (u32)what + 1, ns, 1);
+}
+
 static int add_to(struct run *run, enum explain_finding finding, const struct view_event *event,
 		  const char *place, u64 ns)
 {
 	struct explain_evidence *evidence = &run->explain->evidence[finding];
+	/* Else it is who has the CPU. */
+	bool is_code = finding != EXPLAIN_NO_CPU && finding != EXPLAIN_THROTTLED;
 
 	if (!ns)
 		return 0;
 	evidence->idle_ns += ns;
 	evidence->seen_ns += ns;
 	evidence->count++;
-	return explain_places_add(&evidence->places, place, ns, 1) ||
-			       explain_places_add(&evidence->threads, event->row->name, ns, 1)
-		       ? -ENOMEM
-		       : 0;
+	if (is_code ? add_place(run, event, place, ns, &evidence->places)
+		    : explain_places_add(&evidence->places, place, ns, 1))
+		return -ENOMEM;
+	return explain_places_add(&evidence->threads, event->row->name, ns, 1);
 }
 
 /* ---- waits ---- */
@@ -139,7 +154,7 @@ static int add_wait(struct run *run, const struct view_event *event)
 	if (findings[sort])
 		return add_to(run, findings[sort], event, text_string(&text), ns);
 	run->threads[event->row_index].waiting_ns += ns;
-	return explain_places_add(&run->places[event->row_index], text_string(&text), ns, 1);
+	return add_place(run, event, text_string(&text), ns, &run->places[event->row_index]);
 }
 
 /* ---- running ---- */
@@ -163,8 +178,8 @@ static int add_sample(struct run *run, const struct view_event *event)
 		run->threads[event->row_index].other_ns += event->weight_ns;
 		return add_to(run, findings[doing], event, text_string(&text), event->weight_ns);
 	}
-	return explain_places_add(&run->codes[event->row_index], text_string(&text),
-				  event->weight_ns, 1);
+	return add_place(run, event, text_string(&text), event->weight_ns,
+			 &run->codes[event->row_index]);
 }
 
 static int run_span(void *data, const struct view_event *event, struct err *err)
@@ -333,7 +348,11 @@ static int begin(struct explain *explain, void *state)
 
 static int end(void *state)
 {
-	return tell_rest(state) || tell_busiest(state) ? -ENOMEM : 0;
+	struct run *run = state;
+
+	return tell_rest(run) || tell_busiest(run) || why_callers_settle(&run->explain->why.callers)
+		       ? -ENOMEM
+		       : 0;
 }
 
 static void run_free(void *state)

@@ -34,7 +34,22 @@ static void append_string(struct text *text, const char *key, const char *value)
 	json_append_string(text, value);
 }
 
-static void append_places(struct text *text, const char *key, const struct explain_places *places)
+static void append_caller(const struct explain *explain, const struct explain_place *place,
+			  struct text *text)
+{
+	_cleanup_text_ struct text caller = {0};
+	u32 percent;
+
+	if (place->what && why_callers_find(&explain->why.callers, explain->view, place->what - 1,
+					    &caller, &percent)) {
+		append_string(text, "called_by", text_string(&caller));
+		append_number(text, "called_by_percent", percent);
+	}
+	text->failed |= caller.failed;
+}
+
+static void append_places(const struct explain *explain, const char *key,
+			  const struct explain_places *places, struct text *text)
 {
 	struct explain_place top[TOP_MOST];
 	size_t count = explain_places_top(places, top, TOP_MOST);
@@ -47,6 +62,7 @@ static void append_places(struct text *text, const char *key, const struct expla
 		json_append_string(text, top[i].name);
 		append_number(text, "ns", top[i].ns);
 		append_number(text, "count", top[i].count);
+		append_caller(explain, &top[i], text);
 		text_append_char(text, '}');
 	}
 	text_append_char(text, ']');
@@ -116,6 +132,7 @@ static void append_slow_part(const struct explain_slow *slow, unsigned part, str
 {
 	double slow_ns = round(slow->parts[part].slow_ns);
 	double typical_ns = round(slow->parts[part].typical_ns);
+	const struct explain_place *place = explain_slow_place(slow, part);
 
 	text_append_char(text, '{');
 	append_key(text, "tag", true);
@@ -125,7 +142,7 @@ static void append_slow_part(const struct explain_slow *slow, unsigned part, str
 	text_appendf(text, "%.0f", slow_ns - typical_ns);
 	append_number(text, "slow_ns", (u64)slow_ns);
 	append_number(text, "typical_ns", (u64)typical_ns);
-	append_string(text, "place", explain_slow_place(slow, part) ?: "");
+	append_string(text, "place", place ? place->name : "");
 	text_append_char(text, '}');
 }
 
@@ -229,8 +246,8 @@ static void append_finding(const struct explain *explain, const struct explain_s
 	append_string(text, "known_by", explain_finding_known_by(explain, said));
 	append_string(text, "evidence", text_string(&sentence));
 	append_string(text, "try", explain_finding_remedy(said->finding));
-	append_places(text, "places", &evidence->places);
-	append_places(text, "threads", &evidence->threads);
+	append_places(explain, "places", &evidence->places, text);
+	append_places(explain, "threads", &evidence->threads, text);
 	text_append_char(text, '}');
 	text->failed |= sentence.failed;
 }
@@ -338,8 +355,8 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_number(text, "idle_unknown_ns", explain->unknown_ns);
 	append_steps(explain, text);
 	append_findings(explain, text);
-	append_places(text, "kernels", &explain->kernels);
-	append_places(text, "code", &explain->code);
+	append_places(explain, "kernels", &explain->kernels, text);
+	append_places(explain, "code", &explain->code, text);
 	append_launches(explain, text);
 	append_number(text, "gpu_memory_used_bytes", explain->memory_used_bytes);
 	append_number(text, "gpu_memory_bytes", explain->memory_bytes);

@@ -25,6 +25,7 @@ enum explain_finding {
 struct explain_place {
 	const char *name;
 	u64 ns, count;
+	u32 what; /* 1 + number in why.whats of what may have been called by somebody; 0: of none */
 };
 
 #define EXPLAIN_NAMES 256 /* a power of two */
@@ -43,6 +44,8 @@ struct explain_places {
 /* Of a name that stays where it is and what it is, such as that of an event: of these it is mostly known where they are. */
 int explain_places_add_kept(struct explain_places *places, const char *name, u64 ns, u64 count);
 int explain_places_add(struct explain_places *places, const char *name, u64 ns, u64 count);
+/* The same of something that has that number (explain_place.what). */
+int explain_places_add_what(struct explain_places *places, const char *name, u32 what, u64 ns, u64 count);
 /* The `most` with most time (of equal ones that with the lesser name), sorted; how many. */
 size_t explain_places_top(const struct explain_places *places, struct explain_place *ret_top, size_t most);
 u64 explain_places_sum(const struct explain_places *places);
@@ -288,7 +291,7 @@ void explain_slow_free(struct explain *explain);
 /* What they are by their groups; NULL: nothing is said of any. */
 const struct why_slices *explain_slow_slices(const struct explain *explain);
 /* Where most of what is longer is; NULL: that is not known. */
-const char *explain_slow_place(const struct explain_slow *slow, unsigned part);
+const struct explain_place *explain_slow_place(const struct explain_slow *slow, unsigned part);
 /* Of steps: the main track, and how many of it count; NULL: there are none. */
 const struct view_step_track *explain_steps_main(const struct explain *explain, size_t *ret_count);
 /* How long they are, sorted; NULL: no memory. The caller frees. */
@@ -313,6 +316,8 @@ void explain_append_bytes(double bytes, struct text *text);
 void explain_append_count(u64 count, struct text *text);
 /* A name of code in few columns, safe for a terminal. */
 void explain_append_name(const char *name, size_t columns, struct text *text);
+/* ", called by main (train.py:30)"; nothing where that is not known. */
+void explain_append_caller(const struct explain *explain, const struct explain_place *place, struct text *text);
 
 int explain_append_text(const struct explain *explain, const struct explain_style *style, struct text *text);
 int explain_append_json(const struct explain *explain, struct text *text);

@@ -36,6 +36,18 @@ int explain_places_add(struct explain_places *places, const char *name, u64 ns, 
 	return 0;
 }
 
+int explain_places_add_what(struct explain_places *places, const char *name, u32 what, u64 ns,
+			    u64 count)
+{
+	s64 number = enter(places, name);
+
+	if (number < 0)
+		return -ENOMEM;
+	add(&places->items[number], ns, count);
+	places->items[number].what = what ?: places->items[number].what;
+	return 0;
+}
+
 int explain_places_add_kept(struct explain_places *places, const char *name, u64 ns, u64 count)
 {
 	size_t mixed = (uintptr_t)name * 0x9e3779b97f4a7c15ULL >> 32;

@@ -246,11 +246,11 @@ size_t explain_typical_sort(const struct explain_slow *slow, unsigned ret_parts[
 	return sort_parts(slow, typical_ns, ret_parts);
 }
 
-const char *explain_slow_place(const struct explain_slow *slow, unsigned part)
+const struct explain_place *explain_slow_place(const struct explain_slow *slow, unsigned part)
 {
 	const struct explain_places *places = &slow->parts[part].slow_places;
 	const struct explain_places *typical = &slow->parts[part].typical_places;
-	const char *most = NULL;
+	const struct explain_place *most = NULL;
 	double most_ns = 0;
 
 	for (size_t i = 0; i < places->names.count; i++) {
@@ -260,8 +260,8 @@ const char *explain_slow_place(const struct explain_slow *slow, unsigned part)
 
 		if (known >= 0)
 			ns -= (double)typical->items[known].ns / (double)slow->typical_count;
-		if (ns > most_ns || (ns == most_ns && most && strcmp(name, most) < 0)) {
-			most = name;
+		if (ns > most_ns || (ns == most_ns && most && strcmp(name, most->name) < 0)) {
+			most = &places->items[i];
 			most_ns = ns;
 		}
 	}

@@ -236,18 +236,20 @@ static void append_steps(const struct page *page)
 }
 
 /* "1.2 ms threads wait for a CPU, most behind poll (loader)" */
-static void append_slow_part(const struct explain_slow *slow, unsigned part, bool with_place,
+static void append_slow_part(const struct explain *explain, unsigned part, bool with_place,
 			     struct text *line)
 {
+	const struct explain_slow *slow = &explain->slow;
 	const struct explain_slow_part *times = &slow->parts[part];
-	const char *place = explain_slow_place(slow, part);
+	const struct explain_place *place = explain_slow_place(slow, part);
 
 	explain_append_time(times->slow_ns - times->typical_ns, line);
 	text_appendf(line, " %s", explain_slow_title(part));
 	if (!with_place || !place)
 		return;
 	text_append(line, ", most ");
-	explain_append_name(place, NAME_COLUMNS, line);
+	explain_append_name(place->name, NAME_COLUMNS, line);
+	explain_append_caller(explain, place, line);
 }
 
 /* Where the time of a typical step went, as far as it is much of it. */
@@ -302,7 +304,7 @@ static void append_slow(const struct page *page)
 		if (part->slow_ns - part->typical_ns < SLOW_LEAST * longer_ns)
 			break;
 		text_append(&line, i ? "; " : " ");
-		append_slow_part(slow, parts[i], !i, &line);
+		append_slow_part(page->explain, parts[i], !i, &line);
 	}
 	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(&line));
 	page->text->failed |= line.failed;

@@ -307,6 +307,9 @@ size_t view_frames_append_lines(const struct view *view, u32 pid, u32 stack,
 /* The function of such a stack that is the program's own and launched a kernel (NULL: something else), by library_code.def: the innermost one that
  * is no library's, of Python if it has such, else what comes nearest to that. False: nothing is known of any. Its strings live as long as the view. */
 bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *kernel, struct view_frame *ret_frame);
+/* The program's own function that called that one, through whatever libraries: of the same sort, and another one. False: there is none that is known,
+ * or that one is a library's. */
+bool view_own_caller(const struct view *view, u32 pid, u32 stack, struct view_frame *ret_frame);
 /* Is a function known to be no program's own, by library_code.def? */
 bool view_is_library_frame(const struct view *view, const struct view_frame *frame);
 /* Is something known of a stack, and nothing of it the program's own? */

@@ -203,6 +203,33 @@ bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *ker
 	return own_frame(view, pid, stack, kernel, ret_frame) != SORT_NOTHING;
 }
 
+/* One that calls itself is no caller of its own. */
+static bool is_same_function(const struct view_frame *frame, const struct view_frame *other)
+{
+	return frame->function_line == other->function_line && !strcmp(frame->name, other->name) &&
+	       !strcmp(frame->module, other->module);
+}
+
+bool view_own_caller(const struct view *view, u32 pid, u32 stack, struct view_frame *ret_frame)
+{
+	struct view_frame own;
+	const struct view_frame *frames;
+	const char *cut;
+	enum sort sort = own_frame(view, pid, stack, NULL, &own);
+	size_t count = view_frames(view, pid, stack, &frames, &cut), next = 0;
+
+	if (sort < SORT_NATIVE)
+		return false;
+	while (next < count && sort_of(view, &frames[next], NULL) != sort)
+		next++;
+	while (next < count && (sort_of(view, &frames[next], NULL) != sort ||
+				is_same_function(&frames[next], &own)))
+		next++;
+	if (next < count)
+		*ret_frame = frames[next];
+	return next < count;
+}
+
 bool view_is_foreign(const struct view *view, u32 pid, u32 stack)
 {
 	struct view_frame frame;

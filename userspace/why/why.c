@@ -271,5 +271,6 @@ void why_free(struct why *why)
 	free(why->gpus);
 	string_table_free(&why->whats);
 	map_free(&why->hot_lines);
+	why_callers_free(&why->callers);
 	*why = (struct why){0};
 }

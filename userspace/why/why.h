@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "view/view.h"
+#include "why/why_callers.h"
 
 enum why_sort {
 #define SORT(name, words, seen) WHY_##name,
@@ -85,6 +86,7 @@ struct why {
 	size_t gpu_count, gpu_capacity;
 	struct string_table whats;
 	struct map hot_lines; /* of sampled code, see why_lines_find() */
+	struct why_callers callers; /* of code, by its number in whats */
 };
 
 struct why_notes;

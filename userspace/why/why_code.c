@@ -253,6 +253,16 @@ static int spot_note(struct why_code *code, u32 pid, u32 stack, struct why_code_
 	return 0;
 }
 
+/* Whichever of the two it will be called. */
+static int note_caller(struct why_code *code, const struct why_code_part *part, u32 pid, u32 stack)
+{
+	struct why_callers *callers = &code->tally->why->callers;
+
+	if (part->spot && why_callers_add(callers, part->what_of_faults, pid, stack, 1))
+		return -ENOMEM;
+	return why_callers_add(callers, part->what, pid, stack, 1);
+}
+
 int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u64 ts, u32 pid,
 		    u32 stack)
 {
@@ -264,7 +274,8 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 		return -ENOMEM;
 	part.what = (u32)what;
 	if (spot_note(code, pid, stack, &part) ||
-	    why_lines_add(&code->lines, code->view, part.what, pid, stack))
+	    why_lines_add(&code->lines, code->view, part.what, pid, stack) ||
+	    note_caller(code, &part, pid, stack))
 		return -ENOMEM;
 	if (part.cause.group && add(code, &part, gap, 1, held) < 0)
 		return -ENOMEM;

@@ -142,23 +142,37 @@ static int add(struct run *run, const struct part *part, enum why_sort sort, s64
 			     part->since_ns, part->until_ns);
 }
 
+/* The same of what a stack tells of. */
+static int add_of_stack(struct run *run, const struct part *part, enum why_sort sort, s64 what,
+			u32 pid, u32 stack)
+{
+	if (what < 0 || why_callers_add(&run->tally->why->callers, (u32)what, pid, stack,
+					part->until_ns - part->since_ns))
+		return -ENOMEM;
+	return add(run, part, sort, what);
+}
+
 /* It waited up to ready_ns, then had no CPU. */
 static int add_wait(struct run *run, const struct part *part, const struct why_state *thread)
 {
 	const struct record_off_cpu *wait = &thread->wait;
 	enum why_describe_side side =
 		own_wait(run, part) == WHY_WAIT_TIMER ? WHY_SIDE_TIMER : WHY_SIDE_WAITS;
+	enum why_sort sort = wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT;
 
 	if (wait->reason == VALUE_off_cpu_reason_preempted && wait->throttled)
-		return add(run, part, WHY_THROTTLED, why_describe_throttling(&run->describe, wait));
+		return add_of_stack(run, part, WHY_THROTTLED,
+				    why_describe_throttling(&run->describe, wait), wait->header.pid,
+				    wait->header.stack);
 	if (wait->reason == VALUE_off_cpu_reason_preempted)
 		return add(run, part, WHY_PREEMPTED, why_describe_preemption(&run->describe, wait));
-	if (part->since_ns >= thread->ready_ns)
-		return add(run, part, WHY_WOKEN,
-			   why_describe_wait(&run->describe, wait, thread->wait_name,
-					     WHY_SIDE_WAITED));
-	return add(run, part, wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT,
-		   why_describe_wait(&run->describe, wait, thread->wait_name, side));
+	if (part->since_ns >= thread->ready_ns) {
+		side = WHY_SIDE_WAITED;
+		sort = WHY_WOKEN;
+	}
+	return add_of_stack(run, part, sort,
+			    why_describe_wait(&run->describe, wait, thread->wait_name, side),
+			    wait->header.pid, wait->header.stack);
 }
 
 static int add_code(struct run *run, const struct part *part, const struct why_state *thread)
@@ -170,7 +184,10 @@ static int add_code(struct run *run, const struct part *part, const struct why_s
 
 	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
 		return add(run, part, WHY_CODE_OR_WAIT, what);
-	if (what < 0 || add_at(run, part, &cause))
+	if (what < 0 || add_at(run, part, &cause) ||
+	    why_callers_add(&run->tally->why->callers, (u32)what,
+			    process_of(run, part->cursor->gap.row), part->cursor->gap.stack,
+			    part->until_ns - part->since_ns))
 		return -ENOMEM;
 	return why_code_add(&run->code, &cause, (u32)what, part->cursor->gap.number, part->since_ns,
 			    part->until_ns);
@@ -226,8 +243,9 @@ static int add_part(struct run *run, const struct part *part)
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
 	if (thread->calls && !is_ready(thread, part->since_ns))
-		return add(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL,
-			   describe_call(run, part->row, thread->made_by));
+		return add_of_stack(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL,
+				    describe_call(run, part->row, thread->made_by),
+				    process_of(run, part->row), thread->made_by);
 	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
 }
 
@@ -306,7 +324,9 @@ static int hold(struct run *run, struct why_cursor *cursor)
 		return -ENOMEM;
 	cursor->held = (u32)held;
 	cursor->held_until_ns = 2 * cursor->gap.since_ns - thread->call_ns;
-	return 0;
+	return why_callers_add(&run->tally->why->callers, cursor->held,
+			       process_of(run, cursor->gap.row), thread->call_stack,
+			       cursor->gap.since_ns - thread->call_ns);
 }
 
 /* The gap up to ts, in the states in which threads have been. */
@@ -519,7 +539,10 @@ static int tell_all(struct run *run, struct view_kept *kept, struct why_timeouts
 		result = advance(run, ~0ULL, err);
 	if (result == 0)
 		result = why_code_finish(&run->code, err);
-	return result == 0 && why_tally_settle_at(run->tally) ? no_memory(err) : result;
+	if (result == 0 &&
+	    (why_tally_settle_at(run->tally) || why_callers_settle(&run->tally->why->callers)))
+		result = no_memory(err);
+	return result;
 }
 
 static void run_free(struct run *run)
