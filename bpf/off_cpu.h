@@ -50,9 +50,10 @@ struct off_cpu {
 	struct waking early; /* while it was still on its CPU, on its way to sleep */
 	struct waited waited;
 	struct waited_last waited_last; /* written by the thread itself alone */
-	u32 instead_pid, instead_tid; /* who got its CPU, where it was preempted, */
+	u32 instead_pid, instead_tid; /* who had its CPU, where it was preempted, */
 	u32 instead;		      /* and the text id of its name */
 	u32 name;
+	u64 ran_before; /* how many had left that CPU then, see ran.h */
 	union waiting_stack stack; /* it counts when the wait is recorded: most are too short */
 	u8 reason, before;
 	u16 cpu; /* that it left, unless it was off before */

@@ -290,6 +290,7 @@ static __always_inline void take_cpu(struct task_struct *task)
 	if (dur < off_cpu_min_ns && !is_too_late(off)) {
 		add_short(off, dur);
 	} else if (!is_too_late(off)) {
+		instead_settle(off);
 		fill_off_cpu(&record, off, (u64)task->tgid << 32 | tid, dur);
 		record.to_cpu = bpf_get_smp_processor_id();
 		emit(&record.header, sizeof(record));
@@ -330,6 +331,7 @@ int task_switched(u64 *context)
 	if (left && state & TASK_DEAD)
 		leave_for_good(previous);
 	left = left && !is_own_thread(previous->pid);
+	ran_note(previous);
 	if (left && !(state & TASK_DEAD))
 		leave_cpu(context, previous, next, preempted, state);
 	if (came)
@@ -363,7 +365,7 @@ int task_woken(u64 *context)
 		waking.pid = waker->tgid;
 		waking.tid = waker->pid;
 		if (!is_target(waker->tgid))
-			waking.name = stranger_text(waker);
+			waking.name = stranger_text(waker->comm, waker->tgid, waker->pid);
 	}
 	waking.ts = bpf_ktime_get_ns();
 	if (off->since_ns)

@@ -8,20 +8,19 @@
 #include "futex_holder.h"
 #include "kernel_workers.h"
 #include "off_cpu.h"
+#include "ran.h"
 #include "waited_files.h"
 
 /* The name of a thread of no target, told once: it may have another one by the end. A function of its own: who asks is_thread_itself() has
  * no room for an event. */
-static __noinline u32 stranger_text(const struct task_struct *task)
+static __noinline u32 stranger_text(const char *comm, u32 pid, u32 tid)
 {
-	struct waited_key key = {.file = WAITED_IS_THREAD};
+	struct waited_key key = {.file = WAITED_IS_THREAD, .pid = pid, .fd = tid};
 	struct process_event event = {.kind = PROCESS_STRANGER};
 	u32 *known, number;
 
-	if (!task)
+	if (!comm)
 		return 0;
-	key.pid = task->tgid;
-	key.fd = task->pid;
 	known = bpf_map_lookup_elem(&waited_files, &key);
 	if (known)
 		return *known;
@@ -29,8 +28,8 @@ static __noinline u32 stranger_text(const struct task_struct *task)
 	if (!number || bpf_map_update_elem(&waited_files, &key, &number, BPF_NOEXIST))
 		return 0;
 	event.number = number;
-	event.pid = task->tgid;
-	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), task->comm);
+	event.pid = pid;
+	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), comm);
 	bpf_ringbuf_output(&process_events, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 	return number;
 }
@@ -51,13 +50,30 @@ static __always_inline void instead_find(struct off_cpu *off, struct task_struct
 					 const struct task_struct *next)
 {
 	off->throttled = is_throttled(task) ? VALUE_yes_no_yes : 0;
+	off->ran_before = ran_count();
 	off->instead_pid = next->tgid;
 	off->instead_tid = next->pid;
 	off->instead = 0;
 	if (!next->pid)
 		off->instead = TEXT_NOBODY;
 	else if (!is_target(next->tgid))
-		off->instead = stranger_text(next);
+		off->instead = stranger_text(next->comm, next->tgid, next->pid);
+}
+
+/* It has its CPU again: who of all that had it meanwhile ran longest? On another CPU it is still who got the first one. */
+static __always_inline void instead_settle(struct off_cpu *off)
+{
+	const struct ran *ran;
+
+	if (off->reason != VALUE_off_cpu_reason_preempted ||
+	    off->cpu != (u16)bpf_get_smp_processor_id())
+		return;
+	ran = ran_longest(off->ran_before);
+	if (!ran || ran->tid == off->instead_tid)
+		return;
+	off->instead_pid = ran->pid;
+	off->instead_tid = ran->tid;
+	off->instead = is_target(ran->pid) ? 0 : stranger_text(ran->comm, ran->pid, ran->tid);
 }
 
 /* By the system call that the thread is in. ret_waited says nothing yet. last: of its place, NULL: an iterator asks. */
