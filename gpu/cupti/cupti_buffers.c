@@ -153,6 +153,7 @@ bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, si
 		return false;
 	buffers->buffers[index].valid_bytes =
 		valid_bytes < bytes_of(buffers, index) ? valid_bytes : bytes_of(buffers, index);
+	buffers->buffers[index].turn = __atomic_fetch_add(&buffers->completed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FULL, __ATOMIC_RELEASE);
 	__atomic_fetch_sub(&buffers->control->counters[AGENT_COUNT_BUFFERS_OUT], 1,
 			   __ATOMIC_RELAXED);
@@ -161,15 +162,23 @@ bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, si
 	return true;
 }
 
-const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *cursor, size_t *ret_valid_bytes)
+const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *ret_index, size_t *ret_valid_bytes)
 {
-	for (; *cursor < buffers->count; ++*cursor)
-		if (__atomic_load_n(&buffers->buffers[*cursor].state, __ATOMIC_ACQUIRE) ==
-		    CUPTI_BUFFER_FULL) {
-			*ret_valid_bytes = buffers->buffers[*cursor].valid_bytes;
-			return buffers->buffers[*cursor].memory;
-		}
-	return NULL;
+	u32 next = buffers->count;
+
+	for (u32 i = 0; i < buffers->count; i++) {
+		if (__atomic_load_n(&buffers->buffers[i].state, __ATOMIC_ACQUIRE) !=
+		    CUPTI_BUFFER_FULL)
+			continue;
+		if (next == buffers->count ||
+		    (s32)(buffers->buffers[i].turn - buffers->buffers[next].turn) < 0)
+			next = i;
+	}
+	if (next == buffers->count)
+		return NULL;
+	*ret_index = next;
+	*ret_valid_bytes = buffers->buffers[next].valid_bytes;
+	return buffers->buffers[next].memory;
 }
 
 /* Wherever they stand: buffers are 8-aligned. */
@@ -201,12 +210,12 @@ static void wipe(u8 *memory, u32 bytes, u32 valid_bytes)
 			memset(memory + wiped, 0, PAGE_BYTES);
 }
 
-void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor)
+void cupti_buffers_done(struct cupti_buffers *buffers, u32 index)
 {
 	if (buffers->zeroed)
-		wipe(buffers->buffers[cursor].memory, bytes_of(buffers, cursor),
-		     buffers->buffers[cursor].valid_bytes);
-	__atomic_store_n(&buffers->buffers[cursor].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
+		wipe(buffers->buffers[index].memory, bytes_of(buffers, index),
+		     buffers->buffers[index].valid_bytes);
+	__atomic_store_n(&buffers->buffers[index].state, CUPTI_BUFFER_FREE, __ATOMIC_RELEASE);
 }
 
 u32 cupti_buffers_out(const struct cupti_buffers *buffers)

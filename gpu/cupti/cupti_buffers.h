@@ -30,11 +30,13 @@ struct cupti_buffers {
 	u32 buffer_bytes, count, count_max; /* count: grows by the agent's thread, as they are needed */
 	u32 large_max;	/* those behind are small: hundreds of threads, each with one of its own, find room in the same memory */
 	u32 ready;	/* so many are kept ready */
+	u32 completed;	/* so many were handed back */
 	bool zeroed;	/* those that are FREE hold nothing but zeros (attribute ZEROED_OUT) */
 	struct {
 		u8 *memory;
 		u32 state;
 		u32 valid_bytes;
+		u32 turn; /* of one that is FULL: how many were handed back before */
 	} buffers[CUPTI_BUFFERS_MAX];
 };
 
@@ -47,10 +49,11 @@ void cupti_buffers_prepare(struct cupti_buffers *buffers);
 u8 *cupti_buffers_take(struct cupti_buffers *buffers, size_t *ret_bytes);
 /* Back from CUPTI. false: it is none of ours. */
 bool cupti_buffers_give_back(struct cupti_buffers *buffers, const u8 *buffer, size_t valid_bytes);
-/* The next one to read, from *cursor (0 at first) on: its memory, or NULL. For one thread. */
-const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *cursor, size_t *ret_valid_bytes);
+/* The next one to read, in the order in which they were handed back: where reading is cut off, what is missing is what came last. Its memory, or
+ * NULL. For one thread. */
+const u8 *cupti_buffers_next(struct cupti_buffers *buffers, u32 *ret_index, size_t *ret_valid_bytes);
 /* That one is read: it can be used again. */
-void cupti_buffers_done(struct cupti_buffers *buffers, u32 cursor);
+void cupti_buffers_done(struct cupti_buffers *buffers, u32 index);
 u32 cupti_buffers_out(const struct cupti_buffers *buffers);
 /* Frees them, but those that CUPTI still has: they are not touched any more. The bytes of these. */
 u64 cupti_buffers_close(struct cupti_buffers *buffers);

@@ -134,11 +134,14 @@ void cupti_session_convert(struct cupti_session *session)
 {
 	size_t valid_bytes;
 	const u8 *buffer;
-	u32 cursor = 0;
+	u32 index;
 
-	while ((buffer = cupti_buffers_next(&session->buffers, &cursor, &valid_bytes))) {
+	/* More may come as fast as they are read. */
+	for (u32 left = session->buffers.count;
+	     left && (buffer = cupti_buffers_next(&session->buffers, &index, &valid_bytes));
+	     left--) {
 		convert_buffer(session, buffer, valid_bytes);
-		cupti_buffers_done(&session->buffers, cursor);
+		cupti_buffers_done(&session->buffers, index);
 	}
 	ring_release(session->writer);
 }

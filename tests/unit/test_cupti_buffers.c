@@ -70,6 +70,35 @@ TEST(hundreds_of_threads_have_one_each)
 	free(control);
 }
 
+/* Wherever they lie in memory, also where their count goes past its end. */
+TEST(what_was_handed_back_first_is_read_first)
+{
+	struct agent_control *control = calloc(1, sizeof(*control));
+	struct cupti_buffers *buffers = calloc(1, sizeof(*buffers));
+	static const u32 order[] = {2, 0, 3, 1};
+	u8 *memory[4];
+	size_t bytes;
+	u32 index;
+
+	control->cupti.buffer_bytes = 64 << 10;
+	control->cupti.buffer_count_max = 4;
+	control->cupti.buffer_count_ready = 4;
+	CHECK_U64(cupti_buffers_open(buffers, control), 0);
+	buffers->completed = UINT32_MAX - 1;
+	for (u32 i = 0; i < ARRAY_SIZE(memory); i++)
+		memory[i] = cupti_buffers_take(buffers, &bytes);
+	for (u32 i = 0; i < ARRAY_SIZE(order); i++)
+		CHECK(cupti_buffers_give_back(buffers, memory[order[i]], 8));
+	for (u32 i = 0; i < ARRAY_SIZE(order); i++) {
+		CHECK(cupti_buffers_next(buffers, &index, &bytes) == memory[order[i]]);
+		cupti_buffers_done(buffers, index);
+	}
+	CHECK(!cupti_buffers_next(buffers, &index, &bytes));
+	CHECK_U64(cupti_buffers_close(buffers), 0);
+	free(buffers);
+	free(control);
+}
+
 /* Up to where CUPTI has written, which may be behind what it says is valid. */
 TEST(what_is_used_again_holds_nothing_but_zeros)
 {
@@ -85,7 +114,7 @@ TEST(what_is_used_again_holds_nothing_but_zeros)
 	buffers->zeroed = true;
 	for (u32 i = 0; i < ARRAY_SIZE(valid) * ARRAY_SIZE(behind); i++) {
 		u32 until = valid[i % ARRAY_SIZE(valid)] + behind[i / ARRAY_SIZE(valid)];
-		u32 cursor = 0, left = 0;
+		u32 index, left = 0;
 		size_t bytes;
 		u8 *memory = cupti_buffers_take(buffers, &bytes);
 
@@ -95,8 +124,8 @@ TEST(what_is_used_again_holds_nothing_but_zeros)
 		CHECK_U64(left, 0);
 		memset(memory, 0xa5, until < size ? until : size);
 		CHECK(cupti_buffers_give_back(buffers, memory, valid[i % ARRAY_SIZE(valid)]));
-		CHECK(cupti_buffers_next(buffers, &cursor, &bytes) == memory);
-		cupti_buffers_done(buffers, cursor);
+		CHECK(cupti_buffers_next(buffers, &index, &bytes) == memory);
+		cupti_buffers_done(buffers, index);
 	}
 	CHECK_U64(cupti_buffers_close(buffers), 0);
 	free(buffers);

@@ -13,6 +13,8 @@ static const struct {
 #include "explain/missing.def"
 };
 
+#define HANDED_OVER_NOTHING "its agent ended before CUPTI had handed over anything"
+
 /* Of several nobody knows, each may have one of its own. */
 static const char *remedy_for(const char *why)
 {
@@ -31,6 +33,16 @@ bool explain_missing_next(const struct explain *explain, size_t *position,
 		const struct view_loss *loss = &survey->losses[(*position)++];
 		char name[160];
 
+		/* Of which nothing came, it came of nobody. */
+		if (loss->reason == VALUE_loss_reason_agent_cut && !explain->has_gpu) {
+			*ret_missing = (struct explain_missing){
+				.process = loss->place,
+				.count = loss->count,
+				.why = HANDED_OVER_NOTHING,
+				.remedy = remedy_for(HANDED_OVER_NOTHING),
+			};
+			return true;
+		}
 		if (loss->reason != VALUE_loss_reason_gpu_times_missing)
 			continue;
 		snprintf(name, sizeof(name), "GPU times of %s", loss->place);

@@ -191,8 +191,12 @@ static void append_gpus(const struct page *page)
 	const struct why *why = &page->explain->why;
 	size_t most = page->style->brief ? 2 : why->gpu_count, shown = 0;
 
+	struct explain_missing missing;
+	size_t position = 0;
+
 	if (!page->explain->has_gpu && !page->explain->launched &&
-	    explain_gpu_is_recorded(page->explain))
+	    explain_gpu_is_recorded(page->explain) &&
+	    !explain_missing_next(page->explain, &position, &missing))
 		append_no_work(page);
 	for (u64 number = 0; number <= UINT32_MAX && shown < most; number++) {
 		u64 next = UINT64_MAX;

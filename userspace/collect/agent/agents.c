@@ -183,5 +183,6 @@ void agents_open_window(struct agents *agents, u64 now_ns)
 
 void agents_close_window(struct agents *agents, u64 now_ns)
 {
+	agents->window_end_ns = now_ns;
 	set_time(agents, offsetof(struct agent_control, window_end_ns), now_ns);
 }

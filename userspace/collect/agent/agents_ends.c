@@ -84,6 +84,24 @@ static int put_executed(const struct agents *agents, const struct agent *agent, 
 			    VALUE_recording_end_why_executed, executed_ns, complete_ns);
 }
 
+/* What CUPTI has not handed over by now is as good as lost. Of a process that has ended the GPU was idle from then on. */
+static int put_cut(const struct agents *agents, const struct agent *agent, struct batch *batch)
+{
+	u64 at_ns = agents->window_end_ns - 1, complete_ns;
+	int result;
+
+	if (!agent->report.cut || agent->report.ended || !agents->window_end_ns)
+		return 0;
+	complete_ns =
+		__atomic_load_n(&agent->control->cupti_facts.handed_over_ns, __ATOMIC_ACQUIRE);
+	complete_ns += complete_ns ? agent->clock_shift_ns : 0;
+	result = put(agents, agent, batch, VALUE_recorded_sort_gpu, VALUE_recording_end_why_cut,
+		     at_ns, complete_ns);
+	return result ? result
+		      : put(agents, agent, batch, VALUE_recorded_sort_cuda_calls,
+			    VALUE_recording_end_why_cut, at_ns, complete_ns);
+}
+
 /* Events come late: what it executed before the agent was put in is the program that this is in, and what has its number now may be another process. */
 static bool is_gone_with(const struct agent *agent, u32 pid, u64 ts)
 {
@@ -112,5 +130,7 @@ int agents_put_ends(const struct agents *agents, const struct agent *agent, stru
 	result = put_shed(agents, agent, batch);
 	if (!result)
 		result = put_lost(agents, agent, batch);
-	return result ? result : put_executed(agents, agent, batch);
+	if (!result)
+		result = put_executed(agents, agent, batch);
+	return result ? result : put_cut(agents, agent, batch);
 }

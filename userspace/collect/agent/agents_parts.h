@@ -59,7 +59,7 @@ struct agents {
 	pid_t pid; /* whose they are: a fork has copies */
 	u32 chunk_count;
 	u64 reclaimed_ns;
-	u64 window_start_ns;
+	u64 window_start_ns, window_end_ns;
 	u64 followed_ns; /* when it was last looked for descendants */
 	u32 shed;	 /* enum agent_shed: what is not recorded any more */
 	struct cupti_watch *watch; /* NULL: other users of CUPTI are not noticed, */
