@@ -28,11 +28,28 @@ bool stack_memory_is_there(u64 address)
 	return ask_kernel(address / PAGE_BYTES * PAGE_BYTES);
 }
 
+/* Where one is noted: in the place of one that was asked for in another moment, so that two of one set do not drive each other out. */
+static void note(u64 *set, u32 moment, u64 page)
+{
+	u32 way = 0;
+
+	for (u32 i = 0; i < STACK_MEMORY_WAYS; i++)
+		if (__atomic_load_n(&set[i], __ATOMIC_RELAXED) % MOMENTS != moment) {
+			way = i;
+			break;
+		}
+	__atomic_store_n(&set[way], STACK_MEMORY_ENTRY(page, moment), __ATOMIC_RELAXED);
+}
+
 bool stack_memory_ask(struct stack_memory *memory, u32 moment, u64 page)
 {
+	u64 *set = stack_memory_set(memory, page);
+
+	for (u32 i = 0; i < STACK_MEMORY_WAYS; i++)
+		if (__atomic_load_n(&set[i], __ATOMIC_RELAXED) == STACK_MEMORY_ENTRY(page, moment))
+			return true;
 	if (!ask_kernel(page * PAGE_BYTES))
 		return false;
-	__atomic_store_n(&memory->pages[page % STACK_MEMORY_PAGES],
-			 STACK_MEMORY_ENTRY(page, moment), __ATOMIC_RELAXED);
+	note(set, moment, page);
 	return true;
 }

@@ -8,8 +8,9 @@
 
 #include "../base/types.h"
 
-#define STACK_MEMORY_PAGES     1024U
-#define STACK_MEMORY_PAGE_BITS 35 /* of a program, with four levels of pages */
+#define STACK_MEMORY_SETS		 256U
+#define STACK_MEMORY_WAYS		 4U
+#define STACK_MEMORY_PAGE_BITS		 35 /* of a program, with four levels of pages */
 #define STACK_MEMORY_ENTRY(page, moment) ((page) << (64 - STACK_MEMORY_PAGE_BITS) | (moment))
 
 /* Wherever it stands. */
@@ -18,8 +19,8 @@ struct stack_memory_word {
 } __attribute__((packed, may_alias));
 
 struct stack_memory {
-	/* Of pages that could be read: which, and in which moment that was. */
-	u64 pages[STACK_MEMORY_PAGES];
+	/* Of pages that could be read: which, and in which moment that was. Those of a set are looked for in the same place. */
+	u64 pages[STACK_MEMORY_SETS][STACK_MEMORY_WAYS];
 };
 
 /* The moment that a time is in. What could be read in it is believed to be there until it is over. */
@@ -29,22 +30,30 @@ bool stack_memory_is_there(u64 address);
 /* The same of a page by its number; what can is noted. */
 bool stack_memory_ask(struct stack_memory *memory, u32 moment, u64 page);
 
+/* Neighbours are in different sets, and so are the same pages of regions that begin at multiples of 1 MiB. */
+static inline u64 *stack_memory_set(struct stack_memory *memory, u64 page)
+{
+	return memory->pages[(page ^ page >> 8) % STACK_MEMORY_SETS];
+}
+
 /* Bytes of one page, where they stand; NULL: they can't be read, or lie in two pages. */
-static inline const void *stack_memory_at(struct stack_memory *memory, u32 moment, u64 address, u32 bytes)
+static inline const void *stack_memory_at(struct stack_memory *memory, u32 moment, u64 address,
+					  u32 bytes)
 {
 	u64 page = address / PAGE_BYTES;
-	const u64 *known = &memory->pages[page % STACK_MEMORY_PAGES];
 
 	if (address % PAGE_BYTES + bytes > PAGE_BYTES || !page || page >> STACK_MEMORY_PAGE_BITS)
 		return NULL;
-	if (__atomic_load_n(known, __ATOMIC_RELAXED) != STACK_MEMORY_ENTRY(page, moment) &&
+	if (__atomic_load_n(stack_memory_set(memory, page), __ATOMIC_RELAXED) !=
+		    STACK_MEMORY_ENTRY(page, moment) &&
 	    !stack_memory_ask(memory, moment, page))
 		return NULL;
 	return (const void *)address;
 }
 
 /* The word at an address. False: it can't be read, or lies in two pages. What a sanitizer holds against it is no fault here. */
-__attribute__((no_sanitize_address)) static inline bool stack_memory_read(struct stack_memory *memory, u32 moment, u64 address, u64 *ret_word)
+__attribute__((no_sanitize_address)) static inline bool
+stack_memory_read(struct stack_memory *memory, u32 moment, u64 address, u64 *ret_word)
 {
 	const void *place = stack_memory_at(memory, moment, address, sizeof(*ret_word));
 

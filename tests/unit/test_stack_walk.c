@@ -319,6 +319,31 @@ TEST(memory_that_is_not_there_is_not_read)
 	free(memory);
 }
 
+TEST(pages_of_one_set_do_not_drive_each_other_out)
+{
+	struct stack_memory *memory = calloc(1, sizeof(*memory));
+	const size_t bytes = STACK_MEMORY_SETS * STACK_MEMORY_SETS * PAGE_BYTES;
+	u8 *region = map_memory(bytes);
+	u64 first = (u64)region / PAGE_BYTES, found[4];
+	u32 count = 0;
+
+	for (u64 page = first; page < (u64)(region + bytes) / PAGE_BYTES; page++)
+		if (count < ARRAY_SIZE(found) &&
+		    stack_memory_set(memory, page) == stack_memory_set(memory, first))
+			found[count++] = page * PAGE_BYTES;
+	CHECK_U64(count, ARRAY_SIZE(found));
+	/* Over what was there in a moment before. */
+	for (u32 moment = 1; moment <= 2; moment++)
+		for (u32 i = 0; i < count; i++)
+			CHECK(stack_memory_at(memory, moment, found[i], 8));
+	munmap(region, bytes);
+	for (u32 i = 0; i < count; i++) {
+		CHECK(stack_memory_at(memory, 2, found[i], 8));
+		CHECK(!stack_memory_at(memory, 3, found[i], 8));
+	}
+	free(memory);
+}
+
 /* ---- ids ---- */
 
 TEST(a_stack_is_sent_once)
