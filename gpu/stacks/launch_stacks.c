@@ -89,14 +89,16 @@ static bool python_lasts(const struct launch_stacks *stacks, const struct python
 	       python->filled;
 }
 
-static enum stack_sent walk_stack(struct launch_stacks *stacks, struct ring_writer *writer,
+static enum stack_sent walk_stack(struct launch_stacks *stacks, struct launch_thread *thread,
 				  struct stack_walk *walk, u64 now_ns, u32 *ret_id)
 {
+	struct ring_writer *writer = &thread->writer;
 	struct python_sight python = python_begin(stacks, writer, walk);
 	struct python_frames frames;
 
 	python_frames_read(&frames, &python.reader);
 	walk->python = frames.count ? &frames : NULL;
+	stack_walk_follow(walk, &stacks->pasts[thread - stacks->threads.threads]);
 	while (stack_walk_next(walk))
 		;
 	if (!stack_tables_space_lasts(&stacks->sight.tables, &walk->space) ||
@@ -106,7 +108,7 @@ static enum stack_sent walk_stack(struct launch_stacks *stacks, struct ring_writ
 }
 
 /* The id of the stack; 0: there is none, which is counted. */
-static u32 take(struct launch_stacks *stacks, struct ring_writer *writer,
+static u32 take(struct launch_stacks *stacks, struct launch_thread *thread,
 		const struct stack_registers *registers, u64 now_ns)
 {
 	enum stack_sent sent = STACK_NO_PLACE;
@@ -114,7 +116,7 @@ static u32 take(struct launch_stacks *stacks, struct ring_writer *writer,
 	u32 id = 0;
 
 	if (stack_walk_begin(&walk, &stacks->sight, now_ns, registers) && leave_cuda(&walk))
-		sent = walk_stack(stacks, writer, &walk, now_ns, &id);
+		sent = walk_stack(stacks, thread, &walk, now_ns, &id);
 	if (sent == STACK_SENT) {
 		if (walk.end != VALUE_stack_end_complete)
 			ring_count(&stacks->ring, AGENT_COUNT_STACKS_CUT, 1);
@@ -162,7 +164,7 @@ static void take_next(struct launch_stacks *stacks, struct launch_thread *thread
 	bool is_timed = ++thread->untold == AGENT_STACKS_TIMED;
 	u64 now_ns = system_now_ns(), spent_ns;
 
-	put(stacks, thread, now_ns, take(stacks, &thread->writer, registers, now_ns));
+	put(stacks, thread, now_ns, take(stacks, thread, registers, now_ns));
 	if (!is_timed)
 		return;
 	spent_ns = system_now_ns() - now_ns;

@@ -12,10 +12,11 @@
 struct launch_stacks {
 	struct agent_control *control;
 	struct ring ring;
-	u32 pid;     /* as the target sees it */
+	u32 pid; /* as the target sees it */
 	struct stack_sight sight;
 	struct stack_ids ids;
 	struct launch_threads threads;
+	struct stack_past pasts[LAUNCH_THREADS_MAX]; /* of the threads */
 	struct code_objects codes;
 };
 
@@ -26,6 +27,7 @@ struct launch_stacks *launch_stacks_open(struct agent_control *control, const st
 void launch_stacks_close(struct launch_stacks *stacks);
 
 /* A call begins that has this correlation id; those inside of it have the same one and are left out. registers: of who told of it. */
-void launch_stacks_take(struct launch_stacks *stacks, const struct stack_registers *registers, u32 correlation);
+void launch_stacks_take(struct launch_stacks *stacks, const struct stack_registers *registers,
+			u32 correlation);
 
 #endif

@@ -239,26 +239,3 @@ void python_frames_read(struct python_frames *frames, const struct python_reader
 		}
 	place_last(&chain);
 }
-
-/* ---- where they belong ---- */
-
-static bool is_within(const struct python_extent *extent, u64 address)
-{
-	return address - extent->start < extent->end - extent->start;
-}
-
-bool python_frames_are_due(const struct python_frames *frames, u64 address, u64 sp)
-{
-	if (frames->next >= frames->count)
-		return false;
-	/* A return address may be where the next function begins. */
-	if (frames->loop.end)
-		return is_within(&frames->loop, address - 1) ||
-		       is_within(&frames->loop_cold, address - 1);
-	return frames->places[frames->next] < sp;
-}
-
-bool python_frames_end_call(const struct python_frames *frames)
-{
-	return frames->next + 1 >= frames->count || frames->places[frames->next + 1];
-}

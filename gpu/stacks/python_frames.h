@@ -14,15 +14,36 @@
 struct python_frames {
 	u32 count;
 	u32 next; /* the first that is not in the stack yet */
-	struct python_extent loop, loop_cold; /* of the process; empty where that is not what tells of calls */
+	struct python_extent loop,
+		loop_cold; /* of the process; empty where that is not what tells of calls */
 	u64 words[PYTHON_FRAMES_MAX]; /* PYTHON_FRAME_OF() */
-	u64 places[PYTHON_FRAMES_MAX]; /* of the first one of each call of the interpreter's loop: where that is on the C stack; of others 0 */
+	u64 places
+		[PYTHON_FRAMES_MAX]; /* of the first one of each call of the interpreter's loop: where that is on the C stack; of others 0 */
 };
 
 void python_frames_read(struct python_frames *frames, const struct python_reader *reader);
+
+static inline bool python_frames_is_within(const struct python_extent *extent, u64 address)
+{
+	return address - extent->start < extent->end - extent->start;
+}
+
 /* Do the next ones belong to the call that is left at this return address, so that the C stack goes on at sp? */
-bool python_frames_are_due(const struct python_frames *frames, u64 address, u64 sp);
+static inline bool python_frames_are_due(const struct python_frames *frames, u64 address, u64 sp)
+{
+	if (frames->next >= frames->count)
+		return false;
+	/* A return address may be where the next function begins. */
+	if (frames->loop.end)
+		return python_frames_is_within(&frames->loop, address - 1) ||
+		       python_frames_is_within(&frames->loop_cold, address - 1);
+	return frames->places[frames->next] < sp;
+}
+
 /* Is the next one the last of those? */
-bool python_frames_end_call(const struct python_frames *frames);
+static inline bool python_frames_end_call(const struct python_frames *frames)
+{
+	return frames->next + 1 >= frames->count || frames->places[frames->next + 1];
+}
 
 #endif

@@ -8,12 +8,25 @@
 #define PLACES_TRIED 64U
 #define BEING_SENT   2 /* hashes are odd */
 
-/* Never 0. The same addresses may end in another way, later. */
+static u64 mix(u64 hash, u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/* In four lanes, since each step waits for the one before. Never 0. The same addresses may end in another way, later. */
 static u64 hash_of(const struct stack_walk *walk)
 {
-	u64 hash = (walk->hash ^ ((u64)walk->guessed << 8 | walk->end)) * 0x9e3779b97f4a7c15ULL;
+	u64 lanes[] = {walk->depth, (u64)walk->guessed << 8 | walk->end, 2, 3};
+	const u64 *addresses = walk->addresses;
+	u32 i = 0;
 
-	return (hash ^ hash >> 29) | 1;
+	for (; i + ARRAY_SIZE(lanes) <= walk->depth; i += ARRAY_SIZE(lanes))
+		for (u32 lane = 0; lane < ARRAY_SIZE(lanes); lane++)
+			lanes[lane] = mix(lanes[lane], addresses[i + lane]);
+	for (u32 lane = 0; i < walk->depth; i++, lane++)
+		lanes[lane] = mix(lanes[lane], addresses[i]);
+	return mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3]) | 1;
 }
 
 /* False: the ring has no room. */

@@ -18,7 +18,7 @@ struct stack_ids {
 
 enum stack_sent { STACK_SENT, STACK_NO_PLACE, STACK_RING_FULL };
 /* The id of a stack whose walk has ended, now, which is sent if that was not done. pid: as the target sees it. */
-enum stack_sent stack_ids_get(struct stack_ids *ids, struct ring_writer *writer, const struct stack_walk *walk,
-			      u32 pid, u64 now_ns, u32 *ret_id);
+enum stack_sent stack_ids_get(struct stack_ids *ids, struct ring_writer *writer,
+			      const struct stack_walk *walk, u32 pid, u64 now_ns, u32 *ret_id);
 
 #endif

@@ -63,4 +63,25 @@ stack_memory_read(struct stack_memory *memory, u32 moment, u64 address, u64 *ret
 	return true;
 }
 
+/* Where who reads words that lie near each other has read last, in one moment. Zero-initialise. */
+struct stack_memory_near {
+	u64 page;  /* its address */
+	u64 bytes; /* as far as words of it begin */
+};
+
+/* The same as stack_memory_read(). */
+__attribute__((no_sanitize_address)) static inline bool
+stack_memory_read_near(struct stack_memory *memory, u32 moment, struct stack_memory_near *near,
+		       u64 address, u64 *ret_word)
+{
+	if (address - near->page >= near->bytes) {
+		if (!stack_memory_at(memory, moment, address, sizeof(*ret_word)))
+			return false;
+		near->page = address / PAGE_BYTES * PAGE_BYTES;
+		near->bytes = PAGE_BYTES - sizeof(*ret_word) + 1;
+	}
+	*ret_word = ((const struct stack_memory_word *)address)->value;
+	return true;
+}
+
 #endif

@@ -36,15 +36,21 @@ bool stack_walk_begin(struct stack_walk *walk, struct stack_sight *sight, u64 no
 	walk->exact = false;
 	walk->end = 0;
 	walk->python = NULL;
+	walk->trace = stack_trace_begin(NULL, 0);
 	stack_walk_forget(walk);
 	return walk->space.mappings;
+}
+
+void stack_walk_follow(struct stack_walk *walk, struct stack_past *past)
+{
+	walk->trace = stack_trace_begin(past, walk->space.filled);
 }
 
 void stack_walk_forget(struct stack_walk *walk)
 {
 	walk->is_guess = false;
 	walk->depth = walk->guessed = 0;
-	walk->guesses[0] = walk->guesses[1] = walk->hash = 0;
+	walk->guesses[0] = walk->guesses[1] = 0;
 }
 
 /* ---- by a rule ---- */
@@ -121,19 +127,46 @@ static u32 find_cfa(const struct stack_walk *walk, const struct unwind_rule *rul
 	return VALUE_stack_end_unsupported;
 }
 
+/* Where the caller's value of a register is read; 0: it is not. */
+static u64 place_of_register(const struct stack_registers *at, u64 cfa, u32 how, s64 offset)
+{
+	if (how != UNWIND_AT_CFA && how != UNWIND_AT_RBP)
+		return 0;
+	return (how == UNWIND_AT_CFA ? cfa : at->bp) + offset;
+}
+
 /* The caller's value of a register. 0 where it cannot be read: code that uses it for numbers has no need of it. */
 static u64 register_of_caller(const struct stack_walk *walk, u64 cfa, u32 how, s64 offset,
 			      u64 before)
 {
-	u64 value;
+	u64 place = place_of_register(&walk->at, cfa, how, offset), value;
 
-	if (how != UNWIND_AT_CFA && how != UNWIND_AT_RBP)
+	if (!place)
 		return before;
-	return read_word(walk, (how == UNWIND_AT_CFA ? cfa : walk->at.bp) + offset, &value) ? value
-											    : 0;
+	return read_word(walk, place, &value) ? value : 0;
 }
 
-static u32 step_to_caller(struct stack_walk *walk, const struct unwind_rule *rule, u32 number)
+/* For the next walk: this one goes on to the caller, and was before at these registers. */
+static void note_step(const struct stack_walk *walk, const struct unwind_rule *rule,
+		      struct stack_step *step)
+{
+	u64 first = walk->at.sp - 8, bp_at, bx_at;
+
+	if (rule->cfa != UNWIND_CFA_RSP && rule->cfa != UNWIND_CFA_RBP &&
+	    rule->cfa != UNWIND_CFA_RBX && rule->cfa != UNWIND_CFA_PLT)
+		return;
+	bp_at = place_of_register(&step->at, walk->at.sp, rule->rbp, rule->rbp_offset);
+	bx_at = place_of_register(&step->at, walk->at.sp, rule->rbx, rule->rbx_offset);
+	step->places[0] = first;
+	step->words[0] = walk->at.ip;
+	step->places[1] = bp_at ? bp_at : first;
+	step->words[1] = bp_at ? walk->at.bp : walk->at.ip;
+	step->places[2] = bx_at ? bx_at : first;
+	step->words[2] = bx_at ? walk->at.bx : walk->at.ip;
+}
+
+static u32 step_to_caller(struct stack_walk *walk, const struct unwind_rule *rule, u32 number,
+			  struct stack_step *noted)
 {
 	u64 cfa, ip, bp;
 	u32 end = find_cfa(walk, rule, number, &cfa);
@@ -151,6 +184,8 @@ static u32 step_to_caller(struct stack_walk *walk, const struct unwind_rule *rul
 	walk->at.ip = ip;
 	walk->at.sp = cfa;
 	walk->at.bp = bp;
+	if (noted && !walk->exact)
+		note_step(walk, rule, noted);
 	walk->exact = false;
 	return 0;
 }
@@ -264,8 +299,6 @@ static bool guess_by_scan(struct stack_walk *walk, u32 number)
 
 void stack_walk_put(struct stack_walk *walk, u64 address)
 {
-	walk->hash = (walk->hash ^ address) * 0x9e3779b97f4a7c15ULL;
-	walk->hash ^= walk->hash >> 29;
 	walk->addresses[walk->depth++] = address;
 }
 
@@ -321,10 +354,13 @@ static bool step(struct stack_walk *walk)
 	struct stack_tables *tables = &walk->sight->tables;
 	u32 number = stack_tables_find(tables, &walk->space, walk->at.ip - !walk->exact);
 	const struct unwind_rule *rule = stack_tables_rule(tables, number);
+	struct stack_step *noted = stack_trace_step(&walk->trace);
 	bool scanned = false;
 
+	if (noted)
+		*noted = (struct stack_step){.at = walk->at};
 	walk->end = rule->cfa == UNWIND_CFA_SIGNAL ? step_over_signal(walk)
-						   : step_to_caller(walk, rule, number);
+						   : step_to_caller(walk, rule, number, noted);
 	/* Of a file whose table comes nothing is guessed: it would leave out who keeps no frame pointer. */
 	if (number == UNWIND_RULE_NO_MAPPING && is_in_probe(walk)) {
 		walk->end = VALUE_stack_end_in_probe;
@@ -341,14 +377,69 @@ static bool step(struct stack_walk *walk)
 	return scanned;
 }
 
-bool stack_walk_next(struct stack_walk *walk)
+/* Do the words that led to the caller say the same as in the last walk? All are compared at once: that they differ is rare. */
+static bool leads_on(struct stack_memory *memory, u32 moment, struct stack_memory_near *near,
+		     const struct stack_step *step)
+{
+	u64 different = 0, word;
+
+	for (u32 i = 0; i < STACK_STEP_WORDS; i++) {
+		if (!stack_memory_read_near(memory, moment, near, step->places[i], &word))
+			return false;
+		different |= word ^ step->words[i];
+	}
+	return !different;
+}
+
+/* What next() puts for each step, until there is no room. */
+static void put_steps(struct stack_walk *walk, const struct stack_step *steps, u32 count)
+{
+	u32 depth = walk->depth;
+
+	for (u32 i = 0; i < count && depth < STACK_WALK_DEPTH_MAX; i++) {
+		u64 address = steps[i].at.ip - !depth;
+
+		if (walk->python && depth &&
+		    python_frames_are_due(walk->python, address, steps[i + 1].at.sp)) {
+			walk->depth = depth;
+			put_python(walk, false);
+			depth = walk->depth;
+		} else {
+			walk->addresses[depth++] = address;
+		}
+	}
+	walk->depth = depth;
+}
+
+/* Goes along the last walk for as long as the stack says the same. */
+static void retrace(struct stack_walk *walk)
+{
+	const struct stack_step *steps = walk->trace.past->steps;
+	u32 from = stack_trace_find(&walk->trace, &walk->at), to = from;
+	struct stack_memory *memory = &walk->sight->memory;
+	struct stack_memory_near near = {0};
+
+	if (from == STACK_PAST_STEPS)
+		return;
+	while (to + 1 < STACK_PAST_STEPS && leads_on(memory, walk->moment, &near, &steps[to]))
+		to++;
+	put_steps(walk, &steps[from], to - from);
+	walk->at = steps[to].at;
+	if (to + 1 == STACK_PAST_STEPS)
+		walk->trace.kept = from;
+	else
+		stack_trace_went(&walk->trace, from, to);
+}
+
+/* As stack_walk_next(). */
+static void next(struct stack_walk *walk)
 {
 	bool is_guess = walk->is_guess;
 	u64 address;
 
 	if (walk->depth == STACK_WALK_DEPTH_MAX) {
 		walk->end = VALUE_stack_end_deep;
-		return false;
+		return;
 	}
 	address = address_of(walk);
 	walk->is_guess = false;
@@ -356,5 +447,15 @@ bool stack_walk_next(struct stack_walk *walk)
 	/* Those that belong to no call that was met come last. */
 	if (walk->end && walk->python)
 		put_python(walk, true);
+}
+
+bool stack_walk_next(struct stack_walk *walk)
+{
+	if (walk->trace.past && walk->trace.kept == STACK_PAST_STEPS && !walk->exact &&
+	    !walk->is_guess)
+		retrace(walk);
+	next(walk);
+	if (walk->end)
+		stack_trace_end(&walk->trace);
 	return !walk->end;
 }

@@ -8,6 +8,7 @@
 
 #include "python_frames.h"
 #include "stack_memory.h"
+#include "stack_past.h"
 #include "stack_tables.h"
 
 #define STACK_WALK_DEPTH_MAX 127U
@@ -18,14 +19,10 @@ struct stack_sight {
 	struct stack_tables tables;
 };
 
-/* Where a walk begins: at what a call will return to. */
-struct stack_registers {
-	u64 ip, sp, bp, bx;
-};
-
 struct stack_walk {
 	struct stack_sight *sight;
 	struct stack_space space;
+	struct stack_trace trace;
 	struct python_frames *python; /* NULL: there are none; their places are told by it */
 	u32 moment;
 	struct stack_registers at;
@@ -35,16 +32,17 @@ struct stack_walk {
 	u32 depth;
 	u32 guessed;	/* so many callers were, */
 	u64 guesses[2]; /* by their places, a bit each */
-	u64 hash;	/* of the addresses */
 	u64 addresses[STACK_WALK_DEPTH_MAX];
 };
 
-/* Without frames of Python; who has some sets them. False: it is not known what the process maps. */
+/* Without frames of Python, and without the past of the thread; who has some sets them. False: it is not known what the process maps. */
 bool stack_walk_begin(struct stack_walk *walk, struct stack_sight *sight, u64 now_ns,
 		      const struct stack_registers *registers);
 /* Puts the place where the walk is among the addresses, or, for the loop of Python's interpreter, the frames that it ran, and goes on to its
  * caller. False: the walk has ended. */
 bool stack_walk_next(struct stack_walk *walk);
+/* From here on the past of the thread is looked at, and replaced when the walk ends. */
+void stack_walk_follow(struct stack_walk *walk, struct stack_past *past);
 /* An address that stands behind those that there are; there must be room for it. */
 void stack_walk_put(struct stack_walk *walk, u64 address);
 /* What it came by until now. */

@@ -144,6 +144,23 @@ static void *expected[EXPECTED_MAX];
 static int expected_first, expected_count;
 static bool taken;
 static struct fixture *walked;
+static struct stack_past past; /* of all walks */
+
+/* The same walk, along the last one. */
+static void check_along_the_past(const struct stack_registers *registers)
+{
+	static struct stack_walk again;
+
+	CHECK(stack_walk_begin(&again, walked->sight, NOW_NS, registers));
+	stack_walk_follow(&again, &past);
+	while (stack_walk_next(&again))
+		;
+	CHECK_U64(again.end, walk.end);
+	CHECK_U64(again.guessed, walk.guessed);
+	CHECK_U64(again.depth, walk.depth);
+	CHECK(!memcmp(again.guesses, walk.guesses, sizeof(walk.guesses)));
+	CHECK(!memcmp(again.addresses, walk.addresses, walk.depth * sizeof(walk.addresses[0])));
+}
 
 /* From its caller on. */
 static __attribute__((noinline)) void take_here(void)
@@ -161,6 +178,7 @@ static __attribute__((noinline)) void take_here(void)
 	CHECK(stack_walk_begin(&walk, walked->sight, NOW_NS, &registers));
 	while (stack_walk_next(&walk))
 		;
+	check_along_the_past(&registers);
 }
 
 /* Addresses of frames outside of this function, innermost first. */
@@ -211,6 +229,71 @@ TEST(it_is_that_of_the_c_library)
 	taken = false;
 	qsort(numbers, 3, sizeof(numbers[0]), compare);
 	check_walk();
+	fixture_free(walked);
+}
+
+/* Of a stack that is not there: each step leads to the next one. */
+static u64 made_up[64];
+
+static u32 steps_of(const struct stack_registers *registers)
+{
+	CHECK(stack_walk_begin(&walk, walked->sight, NOW_NS, registers));
+	stack_walk_follow(&walk, &past);
+	while (stack_walk_next(&walk))
+		;
+	return walk.trace.made;
+}
+
+TEST(only_what_changed_is_walked_again)
+{
+	/* Code whose rule is: the return address at rsp + 8, rbp at rsp. */
+	static const struct unwind_rule rule = {
+		.cfa = UNWIND_CFA_RSP, .cfa_offset = 16, .rbp = UNWIND_AT_CFA, .rbp_offset = -16};
+	const struct stack_registers registers = {0x400000 + 1, (u64)made_up, 0, 0};
+	const u32 number = UNWIND_RULES_FIXED, deep = ARRAY_SIZE(made_up) / 2;
+	struct unwind_mapping mapping = {0x400000, 0x401000, 0x400000, 0};
+	struct agent_tables *shared;
+	u32 *words;
+
+	walked = fixture_make();
+	shared = walked->stacks.shared;
+	shared->rules[number] = rule;
+	shared->rules[UNWIND_RULE_NO_MAPPING] = (struct unwind_rule){0};
+	words = shared->words;
+	words[UNWIND_FIRST_PAGE] = 0;
+	words[UNWIND_PAGE_COUNT] = 1;
+	words[UNWIND_PAGE(0)] = UNWIND_PAGE(1);
+	words[UNWIND_PAGE(0) + 1] = 1;
+	words[UNWIND_PAGE(1)] = UNWIND_ROW(0, number);
+	shared->spaces[1] = (struct agent_space){.count = 1, .mappings = {mapping}};
+	shared->filled = 1;
+	for (u32 i = 0; i < deep; i++)
+		made_up[2 * i + 1] = i + 1 < deep ? 0x400010 + i : 0;
+	CHECK_U64(steps_of(&registers), deep);
+	CHECK_U64(walk.end, VALUE_stack_end_complete);
+	CHECK_U64(walk.depth, deep);
+	CHECK_U64(steps_of(&registers), 0);
+	/* Another caller: up to there it is the same. */
+	made_up[2 * 20 + 1] = 0x400100;
+	CHECK_U64(steps_of(&registers), 22);
+	CHECK_U64(walk.depth, deep);
+	CHECK_U64(walk.addresses[21], 0x400100);
+	CHECK_U64(walk.addresses[22], 0x400010 + 21);
+	CHECK_U64(steps_of(&registers), 0);
+	/* Another rbp: from there on none is, for as long as it is another one. */
+	made_up[2 * 10] = 7;
+	CHECK_U64(steps_of(&registers), 12);
+	CHECK_U64(walk.depth, deep);
+	/* It is over sooner, and another space is another stack. */
+	made_up[2 * 5 + 1] = 0;
+	steps_of(&registers);
+	CHECK_U64(walk.depth, 6);
+	CHECK_U64(walk.end, VALUE_stack_end_complete);
+	CHECK_U64(steps_of(&registers), 0);
+	shared->spaces[0] = shared->spaces[1];
+	shared->filled = 2;
+	CHECK_U64(steps_of(&registers), 6);
+	CHECK_U64(walk.depth, 6);
 	fixture_free(walked);
 }
 
