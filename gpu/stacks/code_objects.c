@@ -136,43 +136,78 @@ static bool find_pieces(const struct python_reader *reader, const struct code *c
 
 /* What no two code objects have in common, be it that one came to lie where the other was: where it is, how large, what it refers to, lines,
  * and, where it has one, its number (co_version). What changes while it lives is left out: in all versions words 0 and 1, in some 6, 7, 16 and 17. */
-static u64 hash_words(const struct code *code)
+static u64 identity_word(const struct code *code, u32 number)
 {
-	static const u8 words[] = {2, 3, 4, 5, 8, 9, 11, 12};
-	/* Odd, and none a sum or difference of others. */
-	static const u64 factors[ARRAY_SIZE(words)] = {
-		0x94d049bb133111eb, 0xd6e8feb86659fd93, 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53,
-		0x2545f4914f6cdd1d, 0x5851f42d4c957f2d, 0xda942042e4dd58b5, 0xaef17502108ef2d9,
-	};
+	static const u8 places[] = {2, 3, 4, 5, 8, 9, 11, 12};
 	const struct python_layout *layout = code->layout;
-	u64 hash = code->address * MULTIPLIER;
 
-	/* A sum of products, so that they can be made side by side. */
-	for (u32 i = 0; i < ARRAY_SIZE(words); i++)
-		hash += word_in(code->bytes, words[i] * 8U) * factors[i];
-	hash += word_in(code->bytes, layout->code_file) * 0x8ebc6af09c88c6e3;
-	hash += word_in(code->bytes, layout->code_name) * 0x589965cc75374cc3;
-	hash += word_in(code->bytes, layout->code_lines) * 0x1d8e4e27c47d124f;
-	hash = (hash ^ hash >> 32) * MULTIPLIER;
-	return hash ^ hash >> 29;
+	switch (number) {
+	case ARRAY_SIZE(places):
+		return word_in(code->bytes, layout->code_file);
+	case ARRAY_SIZE(places) + 1:
+		return word_in(code->bytes, layout->code_name);
+	case ARRAY_SIZE(places) + 2:
+		return word_in(code->bytes, layout->code_lines);
+	}
+	return word_in(code->bytes, places[number] * 8U);
 }
 
-/* Of bytes that lie in one page and begin with a word: the last word is read whole, and what is behind them left out. */
+static bool has_same_words(const struct code *code, const u64 words[CODE_PAST_WORDS])
+{
+	u64 different = 0;
+
+#pragma GCC unroll 11
+	for (u32 i = 0; i < CODE_PAST_WORDS; i++)
+		different |= identity_word(code, i) ^ words[i];
+	return !different;
+}
+
+static u64 hash_words(u64 address, const u64 words[CODE_PAST_WORDS])
+{
+	/* Odd, and none a sum or difference of others. */
+	static const u64 factors[CODE_PAST_WORDS] = {
+		0x94d049bb133111eb, 0xd6e8feb86659fd93, 0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53,
+		0x2545f4914f6cdd1d, 0x5851f42d4c957f2d, 0xda942042e4dd58b5, 0xaef17502108ef2d9,
+		0x8ebc6af09c88c6e3, 0x589965cc75374cc3, 0x1d8e4e27c47d124f,
+	};
+	u64 hash = address * MULTIPLIER;
+
+	/* A sum of products, so that they can be made side by side. */
+	for (u32 i = 0; i < CODE_PAST_WORDS; i++)
+		hash += words[i] * factors[i];
+	hash = (hash ^ hash >> 32) * MULTIPLIER;
+	return (hash ^ hash >> 29) | 1;
+}
+
+static u64 mix_word(u64 sum, u64 word)
+{
+	sum = (sum ^ word) * MULTIPLIER;
+	return sum ^ sum >> 31;
+}
+
+/* Of bytes that lie in one page and begin with a word: the last word is read whole, and what is behind them left out. In four lanes, since each
+ * step waits for the one before. */
 static u64 sum_of(const u8 *bytes, u32 count, u64 seed)
 {
 	u64 sum = seed + count;
 
-	for (; count >= 8; count -= 8, bytes += 8) {
-		sum = (sum ^ word_in(bytes, 0)) * MULTIPLIER;
-		sum ^= sum >> 31;
+	if (count >= 64) {
+		u64 lanes[] = {sum, 1, 2, 3};
+
+		for (; count >= sizeof(lanes); count -= sizeof(lanes), bytes += sizeof(lanes))
+			for (u32 i = 0; i < ARRAY_SIZE(lanes); i++)
+				lanes[i] = mix_word(lanes[i], word_in(bytes, i * 8));
+		sum = mix_word(mix_word(mix_word(lanes[0], lanes[1]), lanes[2]), lanes[3]);
 	}
+	for (; count >= 8; count -= 8, bytes += 8)
+		sum = mix_word(sum, word_in(bytes, 0));
 	if (count)
 		sum = (sum ^ word_in(bytes, 0) << (64 - 8 * count)) * MULTIPLIER;
 	return sum;
 }
 
-/* 0: they can't be read. */
-static u64 mix_piece(const struct python_reader *reader, u64 hash, const struct piece *piece)
+/* Of what a code object refers to. 0: it can't be read. */
+static u64 sum_of_piece(const struct python_reader *reader, const struct piece *piece)
 {
 	u64 sum = 0;
 
@@ -190,20 +225,45 @@ static u64 mix_piece(const struct python_reader *reader, u64 hash, const struct 
 			return 0;
 		sum = sum_of(bytes, part, sum * MULTIPLIER);
 	}
-	hash = (hash ^ sum ^ sum >> 31) * MULTIPLIER;
-	return (hash ^ hash >> 29) | 1;
+	return sum | 1;
+}
+
+static u64 sum_of_text(const struct python_reader *reader, u64 text, u32 bytes_max)
+{
+	struct piece piece;
+
+	return find_text(reader, text, bytes_max, &piece) ? sum_of_piece(reader, &piece) : 0;
+}
+
+/* Most code of a stack is of few files, whose names are read once a walk: while code is run that refers to one it stays as it is. */
+static u64 sum_of_file(const struct python_reader *reader, u64 text)
+{
+	struct code_past *past = reader->past;
+
+	if (past->file != text)
+		past->file_sum = sum_of_text(reader, text, PYTHON_FILE_BYTES - 4);
+	past->file = text;
+	return past->file_sum;
+}
+
+static u64 sum_of_lines(const struct python_reader *reader, u64 lines)
+{
+	struct piece piece;
+
+	return find_lines(reader, lines, &piece) ? sum_of_piece(reader, &piece) : 0;
 }
 
 /* Another one may lie here with all that it refers to where this one had its own: names, files and lines tell. 0: they can't be read. */
 static u64 mix_referred(const struct python_reader *reader, const struct code *code, u64 hash)
 {
-	struct piece pieces[3];
+	const struct python_layout *layout = code->layout;
+	u64 name =
+		sum_of_text(reader, word_in(code->bytes, layout->code_name), PYTHON_NAME_BYTES - 4);
+	u64 file = sum_of_file(reader, word_in(code->bytes, layout->code_file));
+	u64 lines = sum_of_lines(reader, word_in(code->bytes, layout->code_lines));
 
-	if (!find_pieces(reader, code, pieces))
-		return 0;
-	for (u32 i = 0; i < ARRAY_SIZE(pieces) && hash; i++)
-		hash = mix_piece(reader, hash, &pieces[i]);
-	return hash;
+	return name && file && lines ? mix_word(mix_word(mix_word(hash, name), file), lines) | 1
+				     : 0;
 }
 
 /* ---- telling of it ---- */
@@ -269,13 +329,50 @@ static u32 number_of(const struct python_reader *reader, u64 hash, const struct 
 /* Does all that is read of a code object lie in so many bytes of it? */
 static bool fits(const struct python_layout *layout, u32 bytes)
 {
-	const u16 offsets[] = {layout->code_file, layout->code_name, layout->code_lines,
-			       layout->code_first_line, layout->code_first_traced};
+	u32 last = bytes - sizeof(u64);
 
-	for (u32 i = 0; i < ARRAY_SIZE(offsets); i++)
-		if (offsets[i] > bytes - sizeof(u64))
-			return false;
-	return true;
+	return layout->code_file <= last && layout->code_name <= last &&
+	       layout->code_lines <= last && layout->code_first_line <= last &&
+	       layout->code_first_traced <= last;
+}
+
+void code_past_begin(struct code_past *past, u32 filled, const struct python_process *process)
+{
+	past->file = past->file_sum = 0;
+	if (past->filled == filled)
+		return;
+	past->filled = filled;
+	past->process = *process;
+	memset(past->addresses, 0, sizeof(past->addresses));
+}
+
+/* In the place of another one. */
+static struct code_seen *see(struct code_past *past, const struct code *code, u32 set, u32 way)
+{
+	struct code_seen *seen = &past->codes[set][way];
+
+	past->addresses[set][way] = code->address;
+	for (u32 i = 0; i < CODE_PAST_WORDS; i++)
+		seen->words[i] = identity_word(code, i);
+	seen->hash = hash_words(code->address, seen->words);
+	seen->id = 0;
+	seen->first_traced = int_in(code->bytes, code->layout->code_first_traced);
+	return seen;
+}
+
+/* What the thread has kept of it, with its words as they are now. */
+static struct code_seen *look_up(struct code_past *past, const struct code *code)
+{
+	u32 set = code->address * MULTIPLIER >> 58, way = 0;
+
+	_Static_assert(CODE_PAST_SETS == 1 << (64 - 58), "as many bits tell the set");
+	while (way < CODE_PAST_WAYS && past->addresses[set][way] != code->address)
+		way++;
+	if (way == CODE_PAST_WAYS)
+		return see(past, code, set, past->next++ % CODE_PAST_WAYS);
+	if (!has_same_words(code, past->codes[set][way].words))
+		return see(past, code, set, way);
+	return &past->codes[set][way];
 }
 
 struct code_object_seen code_objects_get(const struct python_reader *reader, u64 address)
@@ -289,14 +386,17 @@ struct code_object_seen code_objects_get(const struct python_reader *reader, u64
 		.layout = layout,
 		.bytes = view(reader, address, bytes, buffer),
 	};
-	u64 hash;
+	struct code_seen *seen;
+	u64 whole;
 
 	if (!code.bytes || !fits(layout, bytes) ||
 	    word_in(code.bytes, PYTHON_TYPE_OFFSET) != reader->process->code_type)
 		return (struct code_object_seen){0};
-	hash = hash_words(&code) | 1;
-	if (!layout->code_numbered)
-		hash = mix_referred(reader, &code, hash);
-	return (struct code_object_seen){hash ? number_of(reader, hash, &code) : 0,
-					 int_in(code.bytes, layout->code_first_traced)};
+	seen = look_up(reader->past, &code);
+	whole = layout->code_numbered ? seen->hash : mix_referred(reader, &code, seen->hash);
+	if (!seen->id || whole != seen->whole) {
+		seen->id = whole ? number_of(reader, whole, &code) : 0;
+		seen->whole = whole;
+	}
+	return (struct code_object_seen){seen->id, seen->first_traced};
 }

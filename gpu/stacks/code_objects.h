@@ -14,11 +14,31 @@ struct code_objects {
 	u64 hashes[AGENT_PYTHON_CODES]; /* by what is left of the number; 0: there is none */
 };
 
+/* Those that a thread came by, so that it need not make out again which they are. */
+#define CODE_PAST_SETS	64U
+#define CODE_PAST_WAYS	4U
+#define CODE_PAST_WORDS 11U
+struct code_past {
+	u32 filled;		       /* that of the tables that tell of the interpreter: */
+	struct python_process process; /* a copy, which stays as it is during a walk */
+	u64 file, file_sum;	       /* the text that was read last in this walk; 0: none */
+	u32 next;		       /* which of a set the next one replaces */
+	u64 addresses[CODE_PAST_SETS][CODE_PAST_WAYS]; /* 0: none */
+	struct code_seen {
+		u64 words[CODE_PAST_WORDS]; /* by which it is known */
+		u64 hash;		    /* of the words, */
+		u64 whole;		    /* and of all that tells which it is */
+		u32 id;
+		s32 first_traced;
+	} codes[CODE_PAST_SETS][CODE_PAST_WAYS];
+};
+
 struct python_reader {
 	struct stack_memory *memory;
 	u32 moment; /* of the memory */
 	const struct python_process *process;
 	struct code_objects *codes;
+	struct code_past *past; /* of the thread */
 	struct ring_writer *writer;
 	u32 first_number; /* of the codes */
 	u32 pid;	  /* as the target sees it */
@@ -29,6 +49,8 @@ struct code_object_seen {
 	s32 first_traced;
 };
 
+/* Before code objects of this interpreter are looked at, which was filled in so often. */
+void code_past_begin(struct code_past *past, u32 filled, const struct python_process *process);
 /* The one at an address. */
 struct code_object_seen code_objects_get(const struct python_reader *reader, u64 address);
 

@@ -64,18 +64,19 @@ struct python_sight {
 };
 
 static struct python_sight python_begin(struct launch_stacks *stacks, struct ring_writer *writer,
-					const struct stack_walk *walk)
+					const struct stack_walk *walk, struct code_past *past)
 {
 	const struct agent_tables *tables = stacks->sight.tables.shared;
 	u32 filled = __atomic_load_n(&tables->pythons_filled, __ATOMIC_ACQUIRE);
-	const struct python_process *process = &tables->pythons[filled % 2];
 
+	code_past_begin(past, filled, &tables->pythons[filled % 2]);
 	return (struct python_sight){
 		.filled = filled,
 		.reader = {.memory = &stacks->sight.memory,
 			   .moment = walk->moment,
-			   .process = filled && process->code_type ? process : NULL,
+			   .process = past->process.code_type ? &past->process : NULL,
 			   .codes = &stacks->codes,
+			   .past = past,
 			   .writer = writer,
 			   .first_number = tables->first_code,
 			   .pid = stacks->pid},
@@ -93,12 +94,13 @@ static enum stack_sent walk_stack(struct launch_stacks *stacks, struct launch_th
 				  struct stack_walk *walk, u64 now_ns, u32 *ret_id)
 {
 	struct ring_writer *writer = &thread->writer;
-	struct python_sight python = python_begin(stacks, writer, walk);
+	struct launch_past *past = &stacks->pasts[thread - stacks->threads.threads];
+	struct python_sight python = python_begin(stacks, writer, walk, &past->codes);
 	struct python_frames frames;
 
 	python_frames_read(&frames, &python.reader);
 	walk->python = frames.count ? &frames : NULL;
-	stack_walk_follow(walk, &stacks->pasts[thread - stacks->threads.threads]);
+	stack_walk_follow(walk, &past->stack);
 	while (stack_walk_next(walk))
 		;
 	if (!stack_tables_space_lasts(&stacks->sight.tables, &walk->space) ||

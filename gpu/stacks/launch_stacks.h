@@ -9,6 +9,12 @@
 #include "launch_threads.h"
 #include "stack_ids.h"
 
+/* What a thread keeps so that it need not find it out at each call; none of it is believed without a look. */
+struct launch_past {
+	struct stack_past stack;
+	struct code_past codes;
+};
+
 struct launch_stacks {
 	struct agent_control *control;
 	struct ring ring;
@@ -16,7 +22,7 @@ struct launch_stacks {
 	struct stack_sight sight;
 	struct stack_ids ids;
 	struct launch_threads threads;
-	struct stack_past pasts[LAUNCH_THREADS_MAX]; /* of the threads */
+	struct launch_past pasts[LAUNCH_THREADS_MAX]; /* of the threads */
 	struct code_objects codes;
 };
 

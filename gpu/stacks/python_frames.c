@@ -13,10 +13,11 @@ struct chain {
 	struct python_frames *frames;
 	const struct python_reader *reader;
 	const struct python_layout *layout;
-	u32 first;  /* of the call of the loop that is walked */
-	u64 frame;  /* to be read next; 0: there is none */
-	u64 cframe; /* of the call of the loop that is walked */
-	u64 code;   /* the one that was looked at last; 0: none */
+	u32 first;	 /* of the call of the loop that is walked */
+	u64 frame;	 /* to be read next; 0: there is none */
+	u64 cframe;	 /* of the call of the loop that is walked */
+	u32 frame_bytes; /* so much is read of one */
+	u64 code;	 /* the one that was looked at last; 0: none */
 	struct code_object_seen seen;
 };
 
@@ -32,6 +33,55 @@ static bool read_byte(const struct chain *chain, u64 address, u8 *ret_byte)
 	if (byte)
 		*ret_byte = *byte;
 	return byte;
+}
+
+/* What tells of a frame. */
+struct frame {
+	u64 previous, code, instruction;
+	u8 owner, is_entry;
+};
+
+static u64 word_at(const u8 *bytes, u32 offset)
+{
+	return ((const struct stack_memory_word *)(bytes + offset))->value;
+}
+
+/* As far as it is read, of any layout. */
+static u32 bytes_of_frame(const struct python_layout *layout)
+{
+	const u16 offsets[] = {layout->frame_previous, layout->frame_code, layout->frame_owner,
+			       layout->frame_instruction, layout->frame_entry};
+	u32 bytes = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(offsets); i++)
+		if (bytes < offsets[i] + sizeof(u64))
+			bytes = offsets[i] + sizeof(u64);
+	return bytes;
+}
+
+/* False: it can't be read. */
+__attribute__((no_sanitize_address)) static bool read_frame(const struct chain *chain, u64 at,
+							    struct frame *ret_frame)
+{
+	const struct python_layout *layout = chain->layout;
+	const u8 *bytes = stack_memory_at(chain->reader->memory, chain->reader->moment, at,
+					  chain->frame_bytes);
+
+	if (at % 8)
+		return false;
+	/* Two pages. */
+	if (!bytes)
+		return read_word(chain, at + layout->frame_previous, &ret_frame->previous) &&
+		       read_word(chain, at + layout->frame_code, &ret_frame->code) &&
+		       read_word(chain, at + layout->frame_instruction, &ret_frame->instruction) &&
+		       read_byte(chain, at + layout->frame_owner, &ret_frame->owner) &&
+		       read_byte(chain, at + layout->frame_entry, &ret_frame->is_entry);
+	ret_frame->previous = word_at(bytes, layout->frame_previous);
+	ret_frame->code = word_at(bytes, layout->frame_code);
+	ret_frame->instruction = word_at(bytes, layout->frame_instruction);
+	ret_frame->owner = bytes[layout->frame_owner];
+	ret_frame->is_entry = bytes[layout->frame_entry];
+	return true;
 }
 
 /* ---- the thread ---- */
@@ -122,35 +172,29 @@ static s64 unit_of(const struct python_layout *layout, u64 word, u64 code)
 	return (s64)(word - code - layout->code_bytes) >> 1;
 }
 
-/* One that has not begun is left out, as Python does: what enters a function is its caller's, and so is what only cleans up behind it.
- * False: it can't be read. */
-static bool put_frame(struct chain *chain, u64 at, u8 owner)
+/* One that has not begun is left out, as Python does: what enters a function is its caller's, and so is what only cleans up behind it. */
+static void put_frame(struct chain *chain, const struct frame *frame)
 {
 	const struct python_layout *layout = chain->layout;
-	u64 code, instruction;
+	u64 code = PYTHON_CODE_OF_FRAME(frame->code);
 	s64 unit;
 
-	if (!read_word(chain, at + layout->frame_code, &code) ||
-	    !read_word(chain, at + layout->frame_instruction, &instruction))
-		return false;
-	code = PYTHON_CODE_OF_FRAME(code);
 	if (code != chain->code)
 		chain->seen = code_objects_get(chain->reader, code);
 	chain->code = code;
 	if (!chain->seen.id) {
 		put(chain, PYTHON_UNREADABLE);
-		return true;
+		return;
 	}
-	unit = unit_of(layout, instruction, code);
-	if (layout->code_first_traced && owner != PYTHON_OWNED_BY_GENERATOR &&
+	unit = unit_of(layout, frame->instruction, code);
+	if (layout->code_first_traced && frame->owner != PYTHON_OWNED_BY_GENERATOR &&
 	    unit < chain->seen.first_traced)
-		return true;
+		return;
 	/* One that has executed nothing stands before its first instruction. */
 	unit++;
 	if (unit < 0 || unit > (s64)PYTHON_INSTRUCTION_MAX)
 		unit = 0;
 	put(chain, PYTHON_FRAME_OF(chain->seen.id, unit));
-	return true;
 }
 
 /* The frame read last is the only one of its call of the loop. */
@@ -166,26 +210,23 @@ static void end_object(struct chain *chain)
 static bool take_frame(struct chain *chain)
 {
 	const struct python_layout *layout = chain->layout;
-	u64 at = chain->frame, previous;
-	u8 owner, is_entry;
+	u64 at = chain->frame;
+	struct frame frame;
 
-	if (at % 8 || !read_word(chain, at + layout->frame_previous, &previous) ||
-	    !read_byte(chain, at + layout->frame_owner, &owner))
+	if (!read_frame(chain, at, &frame))
 		return false;
-	chain->frame = previous;
-	if (layout->boundary == PYTHON_BOUNDARY_SHIM && owner >= PYTHON_OWNED_BY_C) {
+	chain->frame = frame.previous;
+	if (layout->boundary == PYTHON_BOUNDARY_SHIM && frame.owner >= PYTHON_OWNED_BY_C) {
 		end_call(chain, at);
 		return true;
 	}
-	if (!put_frame(chain, at, owner))
-		return false;
+	put_frame(chain, &frame);
 	if (PYTHON_FRAMES_ARE_OBJECTS(layout)) {
 		end_object(chain);
 		return true;
 	}
-	return layout->boundary != PYTHON_BOUNDARY_ENTRY ||
-	       (read_byte(chain, at + layout->frame_entry, &is_entry) &&
-		(!is_entry || next_call(chain, previous)));
+	return layout->boundary != PYTHON_BOUNDARY_ENTRY || !frame.is_entry ||
+	       next_call(chain, frame.previous);
 }
 
 /* A frame without code says where the call of the loop is that ran those before it. */
@@ -230,6 +271,7 @@ void python_frames_read(struct python_frames *frames, const struct python_reader
 	frames->loop = reader->process->loop;
 	frames->loop_cold = reader->process->loop_cold;
 	chain.layout = &reader->process->layout;
+	chain.frame_bytes = bytes_of_frame(chain.layout);
 	if (!begin(&chain))
 		return;
 	for (u32 i = 0; i < STEPS_MAX && chain.frame && frames->count < PYTHON_FRAMES_MAX - 1; i++)
