@@ -38,7 +38,7 @@ static int find_loop(struct elf_file *file, struct python_symbols *symbols)
 {
 	struct elf_symbols all;
 
-	if (elf_symbols_load(file, NULL, &all, NULL))
+	if (elf_symbols_load(file, "", &all, NULL))
 		return -ENOTSUP;
 	for (size_t i = 0; i < all.count; i++) {
 		const struct elf_symbol *symbol = &all.items[i];
