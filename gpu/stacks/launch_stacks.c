@@ -43,10 +43,11 @@ static bool is_in_window(const struct agent_control *control)
 /* Of what CUDA and CUPTI have between the call and us the first function is kept, which was called. False: the stack ends there. */
 static bool leave_cuda(struct stack_walk *walk)
 {
+	struct stack_tables *tables = &walk->sight->tables;
 	u64 called = 0;
 
 	while (walk->depth < STACK_WALK_DEPTH_MAX &&
-	       stack_tables_of_cuda(&walk->space, walk->at.ip - 1)) {
+	       stack_tables_find(tables, &walk->space, walk->at.ip - 1) & STACK_TABLES_OF_CUDA) {
 		called = walk->at.ip - 1;
 		if (!stack_walk_next(walk))
 			return false;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "stack_tables.h"
 
-#define RULE_BITS 16
-
-_Static_assert(UNWIND_RULES_MAX == 1 << RULE_BITS, "a number of a rule fits its part of an entry");
+_Static_assert(UNWIND_RULES_MAX == STACK_TABLES_OF_CUDA,
+	       "a number of a rule fits its part of what is found");
 
 bool stack_tables_open(struct stack_tables *tables, const struct agent_tables *shared,
 		       u64 mapped_bytes)
@@ -54,13 +53,6 @@ static const struct unwind_mapping *mapping_find(const struct stack_space *space
 	return &mappings[low];
 }
 
-bool stack_tables_of_cuda(const struct stack_space *space, u64 address)
-{
-	const struct unwind_mapping *mapping = mapping_find(space, address);
-
-	return mapping && mapping->file & AGENT_TABLE_OF_CUDA;
-}
-
 /* Among the rows of a page. */
 static u32 row_find(const u32 *rows, u32 count, u64 address)
 {
@@ -99,10 +91,10 @@ static u32 words_find(const struct stack_tables *tables, u64 begin, u64 address)
 	return row_find(words + first, count, address % UNWIND_PAGE_BYTES);
 }
 
-static u32 rule_find(const struct stack_tables *tables, const struct stack_space *space,
+/* Of an address of a mapping, which is NULL where it is in none. */
+static u32 rule_find(const struct stack_tables *tables, const struct unwind_mapping *mapping,
 		     u64 address)
 {
-	const struct unwind_mapping *mapping = mapping_find(space, address);
 	u32 begin;
 
 	if (!mapping)
@@ -112,17 +104,21 @@ static u32 rule_find(const struct stack_tables *tables, const struct stack_space
 		return UNWIND_RULE_SEARCHED;
 	if (begin == AGENT_TABLE_NOT_READY || begin % 2)
 		return UNWIND_RULE_NOT_READY;
-	return words_find(tables, begin, address - mapping->bias);
+	return words_find(tables, begin, address - mapping->bias) % UNWIND_RULES_MAX;
 }
 
 u32 stack_tables_search(struct stack_tables *tables, const struct stack_space *space, u64 address,
 			u64 spread)
 {
-	u32 rule = rule_find(tables, space, address);
+	const struct unwind_mapping *mapping = mapping_find(space, address);
+	u32 rule = rule_find(tables, mapping, address);
+	u32 found =
+		rule | (mapping && mapping->file & AGENT_TABLE_OF_CUDA ? STACK_TABLES_OF_CUDA : 0);
 
 	/* Of code without rules some may come. */
 	if (rule != UNWIND_RULE_NONE && rule != UNWIND_RULE_NOT_READY)
 		__atomic_store_n(&tables->cache[spread % STACK_TABLES_CACHED],
-				 STACK_TABLES_TAG(spread) << RULE_BITS | rule, __ATOMIC_RELAXED);
-	return rule;
+				 STACK_TABLES_TAG(spread) << STACK_TABLES_FOUND_BITS | found,
+				 __ATOMIC_RELAXED);
+	return found;
 }

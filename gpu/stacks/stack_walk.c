@@ -285,8 +285,8 @@ static bool guess_by_scan(struct stack_walk *walk, u32 number)
 
 	for (u32 i = 0; i < SCAN_MAX_WORDS && read_word(walk, place, &word); i++, place += 8) {
 		if (!is_code_address(word) ||
-		    stack_tables_find(&walk->sight->tables, &walk->space, word - 1) <
-			    UNWIND_RULES_FIXED ||
+		    STACK_TABLES_RULE(stack_tables_find(&walk->sight->tables, &walk->space,
+							word - 1)) < UNWIND_RULES_FIXED ||
 		    call_before(walk, word) <= least)
 			continue;
 		take_scanned(walk, place + 8, word);
@@ -352,7 +352,8 @@ static bool is_in_probe(const struct stack_walk *walk)
 static bool step(struct stack_walk *walk)
 {
 	struct stack_tables *tables = &walk->sight->tables;
-	u32 number = stack_tables_find(tables, &walk->space, walk->at.ip - !walk->exact);
+	u32 number = STACK_TABLES_RULE(
+		stack_tables_find(tables, &walk->space, walk->at.ip - !walk->exact));
 	const struct unwind_rule *rule = stack_tables_rule(tables, number);
 	struct stack_step *noted = stack_trace_step(&walk->trace);
 	bool scanned = false;
@@ -383,6 +384,7 @@ static bool leads_on(struct stack_memory *memory, u32 moment, struct stack_memor
 {
 	u64 different = 0, word;
 
+#pragma GCC unroll 3
 	for (u32 i = 0; i < STACK_STEP_WORDS; i++) {
 		if (!stack_memory_read_near(memory, moment, near, step->places[i], &word))
 			return false;
