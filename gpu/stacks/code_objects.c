@@ -152,10 +152,21 @@ static u64 identity_word(const struct code *code, u32 number)
 	return word_in(code->bytes, places[number] * 8U);
 }
 
+/* Of those that are numbered the words around the number tell (what its size and first line are, and the number): the lines of the cache that
+ * the others are in need not be there. */
+#define NUMBERED_FIRST 4U
+#define NUMBERED_LAST  6U
+
 static bool has_same_words(const struct code *code, const u64 words[CODE_PAST_WORDS])
 {
 	u64 different = 0;
 
+	/* Where numbers have run out it is 0. */
+	if (code->layout->code_numbered && words[NUMBERED_LAST] >> 32) {
+		for (u32 i = NUMBERED_FIRST; i <= NUMBERED_LAST; i++)
+			different |= identity_word(code, i) ^ words[i];
+		return !different;
+	}
 #pragma GCC unroll 11
 	for (u32 i = 0; i < CODE_PAST_WORDS; i++)
 		different |= identity_word(code, i) ^ words[i];
@@ -326,14 +337,18 @@ static u32 number_of(const struct python_reader *reader, u64 hash, const struct 
 	return 0;
 }
 
-/* Does all that is read of a code object lie in so many bytes of it? */
-static bool fits(const struct python_layout *layout, u32 bytes)
+/* So much of a code object is read; 0: what tells of it lies behind that. */
+static u32 bytes_of_code(const struct python_layout *layout)
 {
-	u32 last = bytes - sizeof(u64);
+	u32 bytes =
+		PYTHON_FRAMES_ARE_OBJECTS(layout) ? PYTHON_CODE_OBJECT_BYTES : PYTHON_CODE_BYTES;
+	const u16 offsets[] = {layout->code_file, layout->code_name, layout->code_lines,
+			       layout->code_first_line, layout->code_first_traced};
 
-	return layout->code_file <= last && layout->code_name <= last &&
-	       layout->code_lines <= last && layout->code_first_line <= last &&
-	       layout->code_first_traced <= last;
+	for (u32 i = 0; i < ARRAY_SIZE(offsets); i++)
+		if (offsets[i] > bytes - sizeof(u64))
+			return 0;
+	return bytes;
 }
 
 void code_past_begin(struct code_past *past, u32 filled, const struct python_process *process)
@@ -343,6 +358,7 @@ void code_past_begin(struct code_past *past, u32 filled, const struct python_pro
 		return;
 	past->filled = filled;
 	past->process = *process;
+	past->code_bytes = bytes_of_code(&past->process.layout);
 	memset(past->addresses, 0, sizeof(past->addresses));
 }
 
@@ -378,8 +394,7 @@ static struct code_seen *look_up(struct code_past *past, const struct code *code
 struct code_object_seen code_objects_get(const struct python_reader *reader, u64 address)
 {
 	const struct python_layout *layout = &reader->process->layout;
-	u32 bytes =
-		PYTHON_FRAMES_ARE_OBJECTS(layout) ? PYTHON_CODE_OBJECT_BYTES : PYTHON_CODE_BYTES;
+	u32 bytes = reader->past->code_bytes;
 	u8 buffer[PYTHON_CODE_BYTES];
 	struct code code = {
 		.address = address,
@@ -389,7 +404,7 @@ struct code_object_seen code_objects_get(const struct python_reader *reader, u64
 	struct code_seen *seen;
 	u64 whole;
 
-	if (!code.bytes || !fits(layout, bytes) ||
+	if (!bytes || !code.bytes ||
 	    word_in(code.bytes, PYTHON_TYPE_OFFSET) != reader->process->code_type)
 		return (struct code_object_seen){0};
 	seen = look_up(reader->past, &code);

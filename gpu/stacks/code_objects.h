@@ -21,8 +21,9 @@ struct code_objects {
 struct code_past {
 	u32 filled;		       /* that of the tables that tell of the interpreter: */
 	struct python_process process; /* a copy, which stays as it is during a walk */
-	u64 file, file_sum;	       /* the text that was read last in this walk; 0: none */
-	u32 next;		       /* which of a set the next one replaces */
+	u32 code_bytes;	    /* so much of a code object is read; 0: they can't be read by that */
+	u64 file, file_sum; /* the text that was read last in this walk; 0: none */
+	u32 next;	    /* which of a set the next one replaces */
 	u64 addresses[CODE_PAST_SETS][CODE_PAST_WAYS]; /* 0: none */
 	struct code_seen {
 		u64 words[CODE_PAST_WORDS]; /* by which it is known */

@@ -31,6 +31,7 @@ struct fixture {
 	struct stack_memory memory;
 	struct python_process process;
 	struct python_frames frames;
+	struct code_past past; /* by which no code object can be read */
 	struct cframe cframes[2];
 	struct frame chain[2 * PYTHON_FOLLOWED_MAX];
 };
@@ -57,8 +58,10 @@ static struct fixture *fixture_make(enum python_boundary boundary, u32 count)
 
 static const struct python_frames *take(struct fixture *fixture)
 {
-	const struct python_reader reader = {
-		.memory = &fixture->memory, .moment = 1, .process = &fixture->process};
+	const struct python_reader reader = {.memory = &fixture->memory,
+					     .moment = 1,
+					     .process = &fixture->process,
+					     .past = &fixture->past};
 
 	python_frames_read(&fixture->frames, &reader);
 	return &fixture->frames;
