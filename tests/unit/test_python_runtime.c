@@ -288,4 +288,28 @@ TEST(files_without_one_have_none)
 	CHECK_U64(python_symbols_find(fd, "", &symbols), -ENOENT);
 }
 
+/* Where its loop lies only symbols tell, which it has none of, nor is there a file with them. */
+TEST(a_stripped_one_of_3_9_is_not_supported)
+{
+	char path[] = "/tmp/gpuprobe-test-XXXXXX", command[256];
+	struct python_symbols symbols;
+	int fd = mkstemp(path);
+
+	snprintf(command, sizeof(command),
+		 "echo 'int PyCode_Type, _PyRuntime, PyGILState_GetThisThreadState, "
+		 "PyObject_CallNoArgs;' | "
+		 "gcc -x c -shared -s -Wl,--build-id -o %s - 2>/dev/null",
+		 path);
+	if (system(command)) {
+		unlink(path);
+		close(fd);
+		SKIP("no gcc");
+	}
+	close(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
+	CHECK_U64(python_symbols_find(fd, "", &symbols), -ENOTSUP);
+	close(fd);
+}
+
 UNIT_MAIN()
