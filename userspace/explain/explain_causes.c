@@ -97,7 +97,9 @@ static enum explain_finding finding_of_own(const struct why_cause *cause)
 		finding = finding_of_words(cause->what);
 	else
 		finding = finding_of_doing(cause);
-	if (finding == EXPLAIN_FINDINGS && cause->is_long)
+	/* In the call that launches, or behind it, it runs no other code, however long that takes. */
+	if (finding == EXPLAIN_FINDINGS && cause->is_long && cause->sort != WHY_LAUNCH &&
+	    cause->sort != WHY_BEGIN)
 		finding = cause->sort == WHY_CODE_OR_WAIT ? EXPLAIN_CODE_OR_WAITS : EXPLAIN_CODE;
 	return finding == EXPLAIN_FINDINGS ? EXPLAIN_LAUNCH : finding;
 }

@@ -155,6 +155,24 @@ static void append_place(const struct explain *explain, const struct explain_sai
 	append_top(explain, &evidence_of(explain, said)->places, PLACE_COLUMNS, true, text);
 }
 
+/* "; that takes 976 ms in all, more than the call costs: make it faster first". It is as long without the call, if not all of it in the way of the GPU. */
+static void append_all_of(const struct explain *explain, const struct explain_places *behind,
+			  const struct explain_said *said, struct text *text)
+{
+	const struct explain_places *code = &explain->evidence[EXPLAIN_CODE].places;
+	struct explain_place top;
+	s64 number;
+
+	if (!explain_places_top(behind, &top, 1))
+		return;
+	number = string_table_find(&code->names, top.name, strlen(top.name));
+	if (number < 0 || top.ns + code->items[number].ns <= said->cost_ns)
+		return;
+	text_append(text, "; that takes ");
+	explain_append_time(top.ns + code->items[number].ns, text);
+	text_append(text, " in all, more than the call costs: make it faster first");
+}
+
 /* ", then mostly decode work.py:11 (train) (2.10 s)"; nothing where samples do not tell of most of it. */
 static void append_behind(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
@@ -166,6 +184,7 @@ static void append_behind(const struct explain *explain, const struct explain_sa
 		return;
 	text_append(text, ", then mostly ");
 	append_top(explain, &evidence->behind, PLACE_COLUMNS, true, text);
+	append_all_of(explain, &evidence->behind, said, text);
 }
 
 /* " in next_batch (train.py:9)": where most of those that waited did so; nothing where that is not known of most of it. */

@@ -93,6 +93,7 @@ enum { EXPLAIN_SLOW_BUSY = EXPLAIN_FINDINGS, EXPLAIN_SLOW_UNKNOWN, EXPLAIN_SLOW_
 
 struct explain_slow {
 	u64 count, mean_ns; /* of the slow ones; 0: nothing is said of them */
+	bool are_spikes; /* twice as long as the median, or longer; else from p95 on */
 	u64 typical_count, typical_mean_ns; /* 0: nothing is said of any */
 	struct explain_slow_part {
 		double slow_ns, typical_ns; /* all of these add up to the means */

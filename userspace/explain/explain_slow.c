@@ -19,23 +19,50 @@ struct explain_typical {
 	u64 counts[WHY_GROUPS], ns[WHY_GROUPS];
 };
 
-/* Slow: from p95 on, none where they hardly differ; typical: the middle half. */
+/* From twice the median on, of fewer than p95 has: these are spikes, where they take that much of all steps. */
+#define SPIKE_TIMES	 2
+#define SPIKES_MUCH_PART 20 /* a twentieth */
+
+/* From how long on a step is a spike; ~0: there is none, or they take little. */
+static u64 spikes_from(const u64 *times, size_t count)
+{
+	u64 median_ns = explain_steps_quantile(times, count, 1, 2), more_ns = 0, all_ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		all_ns += times[i];
+		if (times[i] >= SPIKE_TIMES * median_ns)
+			more_ns += times[i] - median_ns;
+	}
+	return more_ns * SPIKES_MUCH_PART >= all_ns ? SPIKE_TIMES * median_ns : ~0ULL;
+}
+
+/* Slow: from p95 on, or spikes, where these are fewer; none where they hardly differ. */
+static u64 slow_from(const u64 *times, size_t count)
+{
+	u64 median_ns = explain_steps_quantile(times, count, 1, 2);
+	u64 high = explain_steps_quantile(times, count, 3, 4);
+	u64 slow = explain_steps_quantile(times, count, 19, 20);
+	u64 spike = spikes_from(times, count);
+
+	if (spike != ~0ULL && spike > slow)
+		return spike;
+	return (double)slow >= SLOWER_LEAST * (double)median_ns && slow > high ? slow : ~0ULL;
+}
+
+/* Typical is the middle half. */
 static void choose(const struct view_step_track *track, size_t count, const u64 *times,
 		   struct explain_typical *typical)
 {
 	struct why_slices *slices = &typical->slices;
 	u64 low = explain_steps_quantile(times, count, 1, 4),
 	    high = explain_steps_quantile(times, count, 3, 4);
-	u64 slow = explain_steps_quantile(times, count, 19, 20);
-	bool differ =
-		(double)slow >= SLOWER_LEAST * (double)explain_steps_quantile(times, count, 1, 2) &&
-		slow > high;
+	u64 slow = slow_from(times, count);
 
 	slices->items = typical->items;
 	for (size_t i = 0; i < count; i++) {
 		const struct view_step *step = &track->steps[i];
 		u64 ns = step->end_ns - step->start_ns;
-		u32 group = differ && ns >= slow      ? GROUP_SLOW
+		u32 group = ns >= slow		      ? GROUP_SLOW
 			    : ns >= low && ns <= high ? GROUP_TYPICAL
 						      : GROUP_NONE;
 
@@ -148,6 +175,7 @@ static int choose_steps(struct explain *explain, const struct view_step_track *t
 	if (!times)
 		return -ENOMEM;
 	choose(track, count, times, typical);
+	explain->slow.are_spikes = slow_from(times, count) == spikes_from(times, count);
 	free(times);
 	explain->slow.count = typical->counts[GROUP_SLOW];
 	explain->slow.mean_ns = mean(typical->ns[GROUP_SLOW], explain->slow.count);

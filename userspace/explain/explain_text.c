@@ -224,23 +224,32 @@ static void append_steps(const struct page *page)
 		return;
 	text_append(page->text, is_markdown(page) ? "- " : "");
 	explain_append_count(steps.count, page->text);
-	text_append(page->text, steps.count == 1 ? " step of " : " steps of ");
+	text_append(page->text, steps.count == 1 ? " step" : " steps");
+	if (page->explain->steps->track_count > 1)
+		text_appendf(
+			page->text, " in %s (%u)",
+			page->explain->survey->rows[page->explain->steps->tracks[0].row_index].name,
+			page->explain->steps->tracks[0].tid);
+	text_append(page->text, " of ");
 	explain_append_time(steps.mean_ns, page->text);
 	text_append(page->text, " (p95 ");
 	explain_append_time(steps.p95_ns, page->text);
 	text_append(page->text, ")");
 	if (page->explain->has_gpu) {
-		text_append(page->text, ", the GPU busy for ");
+		bool are_several = page->explain->why.gpu_count > 1;
+
+		text_append(page->text, are_several ? ", GPUs busy for " : ", the GPU busy for ");
 		explain_append_time(steps.busy_mean_ns, page->text);
-		text_append(page->text, " with the work of each");
-		if (steps.busy_mean_ns > steps.mean_ns)
+		text_append(page->text, are_several ? ", added up, with the work of each"
+						    : " with the work of each");
+		if (!are_several && steps.busy_mean_ns > steps.mean_ns)
 			text_append(page->text, ", behind its end too");
 	}
 	text_append_char(page->text, '\n');
 }
 
 /* "1.2 ms threads wait for a CPU, most behind poll (loader)" */
-static void append_slow_part(const struct explain *explain, unsigned part, bool with_place,
+static void append_slow_part(const struct explain *explain, unsigned part, bool with_caller,
 			     struct text *line)
 {
 	const struct explain_slow *slow = &explain->slow;
@@ -249,11 +258,12 @@ static void append_slow_part(const struct explain *explain, unsigned part, bool 
 
 	explain_append_time(times->slow_ns - times->typical_ns, line);
 	text_appendf(line, " %s", explain_slow_title(part));
-	if (!with_place || !place)
+	if (!place || part == EXPLAIN_SLOW_UNKNOWN)
 		return;
 	text_append(line, ", most ");
 	explain_append_name(place->name, NAME_COLUMNS, line);
-	explain_append_caller(explain, place, line);
+	if (with_caller)
+		explain_append_caller(explain, place, line);
 }
 
 /* Where the time of a typical step went, as far as it is much of it. */
@@ -268,7 +278,7 @@ static void append_typical(const struct page *page)
 		return;
 	text_append(&line, "one around the median takes ");
 	explain_append_time(slow->typical_mean_ns, &line);
-	text_append_char(&line, ':');
+	text_append(&line, page->explain->why.gpu_count > 1 ? ", on average of GPUs:" : ":");
 	for (size_t i = 0; i < count && i < SLOW_MOST; i++) {
 		double ns = slow->parts[parts[i]].typical_ns;
 
@@ -294,14 +304,13 @@ static void append_slow(const struct page *page)
 	if (!slow->count)
 		return;
 	explain_append_count(slow->count, &line);
-	text_append(&line, slow->count == 1 ? " slow one (from p95 on) has "
-					    : " slow ones (from p95 on) have ");
+	text_append(&line, slow->count == 1 ? " slow one (" : " slow ones (");
+	text_append(&line, slow->are_spikes ? "twice the median and more) " : "from p95 on) ");
+	text_append(&line, slow->count == 1 ? "takes " : "take ");
+	explain_append_time(slow->mean_ns, &line);
+	text_append(&line, ", ");
 	explain_append_time(longer_ns, &line);
-	text_append(&line, " more than ");
-	explain_append_count(slow->typical_count, &line);
-	text_append(&line, " around the median (");
-	explain_append_time(slow->typical_mean_ns, &line);
-	text_append(&line, "):");
+	text_append(&line, " more than around the median:");
 	for (size_t i = 0; i < count && i < SLOW_MOST; i++) {
 		const struct explain_slow_part *part = &slow->parts[parts[i]];
 

@@ -117,6 +117,9 @@ static enum sort sort_of_python(const char *file)
 	/* So is what dynamo wrote. */
 	if (is_inductors(file) || !strncmp(file, "<eval_with_key>", strlen("<eval_with_key>")))
 		return SORT_PYTHON_FRAMEWORK;
+	/* <string>, <template>: what somebody compiled, who is of more use, unless it is all that there is (python -c). */
+	if (*file == '<' && strncmp(file, "<frozen ", strlen("<frozen ")))
+		return SORT_PYTHON_LIBRARY;
 	/* .../lib/python3.12/threading.py, <frozen runpy> */
 	if (strstr(file, "/lib/python3.") || !strncmp(file, "<frozen ", strlen("<frozen ")))
 		return SORT_PYTHON_STANDARD;
