@@ -32,13 +32,22 @@ static struct shared *shared_make(void)
 	return shared;
 }
 
+/* Its time is over, or nobody wants it any more. */
+enum late { LATE_BY_TIME, LATE_GIVEN_UP };
+
 /* The thread has no time to stop: whether it is late is a matter of who runs first. True: it was. */
-static bool taken_too_late(pid_t pid, int memory_fd)
+static bool taken_too_late(pid_t pid, int memory_fd, enum late late)
 {
-	const struct inject_session_thread thread = {.pid = (u32)pid, .tid = (u32)pid};
+	const u64 given_up_ns = 1;
+	const struct inject_session_thread thread = {
+		.pid = (u32)pid,
+		.tid = (u32)pid,
+		.given_up_ns = late == LATE_GIVEN_UP ? &given_up_ns : NULL};
+	u64 left_ns = late == LATE_GIVEN_UP ? 600 * NS_PER_SECOND : 0;
 	struct inject_session session;
 	struct err err = {0};
-	int result = inject_session_begin(&session, &thread, memory_fd, clock_monotonic_ns(), &err);
+	int result = inject_session_begin(&session, &thread, memory_fd,
+					  clock_monotonic_ns() + left_ns, &err);
 
 	if (!result)
 		CHECK(!inject_session_end(&session, NULL));
@@ -55,7 +64,7 @@ static int memory_open(pid_t pid)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-TEST(a_wait_goes_on_that_was_stopped_too_late)
+static void check_late(enum late kind)
 {
 	struct shared *shared = shared_make();
 	unsigned late = 0;
@@ -77,7 +86,7 @@ TEST(a_wait_goes_on_that_was_stopped_too_late)
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
 	memory_fd = memory_open(pid);
 	for (int i = 0; i < TRIES_MAX && late < LATE_STOPS && !shared->error; i++) {
-		late += taken_too_late(pid, memory_fd);
+		late += taken_too_late(pid, memory_fd, kind);
 		nanosleep(&(struct timespec){0, 100000}, NULL);
 	}
 	close(memory_fd);
@@ -86,6 +95,16 @@ TEST(a_wait_goes_on_that_was_stopped_too_late)
 	kill(pid, SIGKILL);
 	CHECK(waitpid(pid, NULL, 0) == pid);
 	munmap(shared, sizeof(*shared));
+}
+
+TEST(a_wait_goes_on_that_was_stopped_too_late)
+{
+	check_late(LATE_BY_TIME);
+}
+
+TEST(a_wait_goes_on_of_a_thread_that_was_given_up)
+{
+	check_late(LATE_GIVEN_UP);
 }
 
 UNIT_MAIN()

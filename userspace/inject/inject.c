@@ -24,7 +24,9 @@
 
 #define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
 #define LEAVE_NS	     (200 * NS_PER_MILLISECOND)
-#define LEAVE_ALL_NS	     (5 * NS_PER_SECOND) /* so often until then */
+#define LEAVE_ALL_NS	     (5 * NS_PER_SECOND)	/* so often until then */
+#define ASK_NS		     (50 * NS_PER_MILLISECOND)	/* whether it is still wanted */
+#define GIVEN_UP_NS	     (500 * NS_PER_MILLISECOND) /* for an agent that is about to be there */
 #define POLL_NS		     NS_PER_MILLISECOND
 #define GAP_BYTES	     (64U << 10) /* left free on both sides of the region */
 #define LIBC_DLOPEN_INTERNAL 0x80000000U /* what __libc_dlopen_mode wants besides */
@@ -436,6 +438,26 @@ static int refuse_load(struct injector *injector, struct err *err)
 		       *message ? message : "dlopen failed");
 }
 
+/* By the thread that was called. */
+static void ask(struct inject_plan *plan, const char *what, u64 until_ns)
+{
+	const struct inject_waiting *waiting = plan->waiting;
+
+	if (waiting && !inject_given_up_ns(plan) &&
+	    !waiting->goes_on(waiting->data, what, until_ns))
+		__atomic_store_n(&plan->given_up_ns, clock_monotonic_ns(), __ATOMIC_RELEASE);
+}
+
+/* Is the time over for the agent's thread to load it? */
+static bool loads_too_long(struct injector *injector)
+{
+	u64 since_ns, now_ns = clock_monotonic_ns();
+
+	ask(injector->plan, "its loader, which another thread may hold up", injector->deadline_ns);
+	since_ns = inject_given_up_ns(injector->plan);
+	return now_ns >= injector->deadline_ns || (since_ns && now_ns >= since_ns + GIVEN_UP_NS);
+}
+
 static int loaded_wait(struct injector *injector, struct err *err)
 {
 	for (;;) {
@@ -449,7 +471,7 @@ static int loaded_wait(struct injector *injector, struct err *err)
 			return refuse_load(injector, err);
 		if (injector->data.state >= INJECT_STATE_LOADED)
 			return 0;
-		if (clock_monotonic_ns() >= injector->deadline_ns)
+		if (loads_too_long(injector))
 			break;
 		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
 	}
@@ -479,12 +501,18 @@ static void *borrow(void *data)
 static int borrow_apart(struct injector *injector, struct err *err)
 {
 	struct borrowing borrowing = {.injector = injector, .err = err};
+	struct timespec again;
 	pthread_t thread;
 	int result = thread_start(&thread, borrow, &borrowing);
 
 	if (result)
 		return err_errno(err, result, "can't start a thread");
-	pthread_join(thread, NULL);
+	do {
+		u64 now_ns = clock_monotonic_ns(), again_ns = now_ns + ASK_NS;
+
+		ask(injector->plan, INJECT_WAITS_FOR_THREAD, injector->deadline_ns);
+		again = (struct timespec){again_ns / NS_PER_SECOND, again_ns % NS_PER_SECOND};
+	} while (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &again) == ETIMEDOUT);
 	return borrowing.result;
 }
 
@@ -523,6 +551,8 @@ int inject_run(const struct target *target, struct inject_plan *plan, const void
 			.own = injector.own,
 		};
 	}
+	if (result == -ETIMEDOUT && inject_given_up_ns(plan))
+		result = err_set(err, -ECANCELED, "it was given up: %s", err ? err->message : "");
 	map_free(&injector.stops_in_calls);
 	cleanup_close(&injector.ring_fd);
 	close(injector.memory_fd);

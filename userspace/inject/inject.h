@@ -25,6 +25,13 @@
 
 #define INJECT_REASON_BYTES 160
 
+/* Whoever waits for an injection: asked by the thread that waits, at least 10 times a second. */
+struct inject_waiting {
+	void *data;
+	/* what: "a thread that can be borrowed", which is waited for until then (CLOCK_MONOTONIC). False: it is given up, and not asked again. */
+	bool (*goes_on)(void *data, const char *what, u64 until_ns);
+};
+
 struct inject_stacks;
 
 /* A thread that may be borrowed, or why not. */
@@ -59,19 +66,24 @@ struct inject_plan {
 	u32 running_ms;			/* inject_run() tries those that run for so long at most; the caller may change it */
 	bool impatient;			/* by the caller: behind that it gives up, and will come again */
 	bool resident_page;		/* an earlier agent left its page (gpu/shared.h, AGENT_MEMFD_RESIDENT) */
+	const struct inject_waiting *waiting; /* as inject_plan() got it */
+	u64 given_up_ns;		/* since when nobody wants it any more; 0: somebody does */
 };
 
 /*
  * Of several gpuprobes one at a time plans and injects: whoever comes second then sees the first one's agent. ret_lock_fd
- * is the caller's to close, which gives the lock back. -EBUSY: another one held it for deadline_ms.
+ * is the caller's to close, which gives the lock back. -EBUSY: another one held it for deadline_ms; -ECANCELED: it was given up. waiting: NULL allowed.
  */
-int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, struct err *err);
+int inject_lock(const struct target *target, u32 deadline_ms, const struct inject_waiting *waiting, int *ret_lock_fd,
+		struct err *err);
 /*
  * Looks and decides, for one injection; the target runs on. -EBUSY: an agent of a living gpuprobe is in it; -EOPNOTSUPP with what and
  * why: 32-bit, static or musl, no dlopen in its libc, traced, seccomp in strict mode, gVisor; -EAGAIN: no thread that is
  * safe to borrow within deadline_ms (it looks again until then). Of a plan with_running inject_run() may say yet that none could be had.
+ * -ECANCELED: it was given up. waiting: NULL, or it outlives the plan.
  */
-int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan, struct err *err);
+int inject_plan(const struct target *target, u32 deadline_ms, const struct inject_waiting *waiting,
+		struct inject_plan *ret_plan, struct err *err);
 void inject_plan_free(struct inject_plan *plan);
 /* Differs from one program of a process to the next: where its stack began, which is random as a rule, and random bytes
  * that the kernel put there. 0: the process has ended. */
@@ -89,7 +101,8 @@ struct injection {
  * plan: its threads are looked at again while none can be borrowed. library: the agent, size bytes. ring_bytes: of the shared memory; prepare() fills it before the agent runs.
  * Success: the agent's thread was made and dlopen gave a library. Every failure leaves the target as it was, or
  * says what is left. -EAGAIN: no thread could be borrowed in time; -ESTALE: the process has started another
- * program since it was planned; -ENOEXEC: dlopen refused, with its own words; -ESRCH: the target ended.
+ * program since it was planned; -ENOEXEC: dlopen refused, with its own words; -ESRCH: the target ended; -ECANCELED: it was given up. A thread that
+ * is stopped, and has done nothing for us, is then let go at once; one that has is through in some ms, or as far as it was when the time is over.
  */
 int inject_run(const struct target *target, struct inject_plan *plan, const void *library, size_t library_bytes,
 	       size_t ring_bytes, void (*prepare)(void *data, void *shared), void *prepare_data,

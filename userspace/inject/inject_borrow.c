@@ -100,15 +100,34 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 	return 0;
 }
 
+static int none_in_time(const struct injector *injector, struct err *err)
+{
+	u32 pid = injector->plan->pid;
+
+	if (inject_given_up_ns(injector->plan))
+		return err_set(err, -ECANCELED,
+			       "it was given up before a thread of %u could be borrowed", pid);
+	if (!injector->running_err.code)
+		return err_prefix(err, "no thread of %u could be borrowed in time", pid);
+	return err_set(
+		err, -EAGAIN,
+		"no thread of %u waits where it could be borrowed, and none that runs was met "
+		"in code of its own (%s). Started by gpuprobe -- COMMAND it needs none.",
+		pid, injector->running_err.message);
+}
+
 static int borrow(struct injector *injector, const struct inject_thread *thread, struct err *err)
 {
 	const struct inject_session_thread taken = {.pid = injector->plan->pid,
 						    .tid = thread->tid,
 						    .filtered = thread->filtered,
-						    .runs = thread->runs};
+						    .runs = thread->runs,
+						    .given_up_ns = &injector->plan->given_up_ns};
 	struct err end_err = {0};
 	int result = check_filter(injector, thread->tid, thread->filtered, err);
 
+	if (inject_given_up_ns(injector->plan))
+		return none_in_time(injector, err);
 	if (!result)
 		result = inject_session_begin(&injector->session, &taken, injector->memory_fd,
 					      injector->deadline_ns, err);
@@ -117,6 +136,8 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
 	result = check_stack(injector, thread->filtered, err);
 	if (!result && thread->runs && thread->filtered)
 		result = inject_session_suspend_filter(&injector->session, err);
+	if (!result && inject_given_up_ns(injector->plan))
+		result = none_in_time(injector, err);
 	if (!result)
 		result = injector->run(injector, err);
 	if (inject_session_end(&injector->session, &end_err) && !result)
@@ -194,17 +215,10 @@ static int borrow_running(struct injector *injector, const struct inject_thread 
 	return result;
 }
 
-static int none_in_time(const struct injector *injector, struct err *err)
+static bool is_time_over(const struct injector *injector)
 {
-	u32 pid = injector->plan->pid;
-
-	if (!injector->running_err.code)
-		return err_prefix(err, "no thread of %u could be borrowed in time", pid);
-	return err_set(
-		err, -EAGAIN,
-		"no thread of %u waits where it could be borrowed, and none that runs was met "
-		"in code of its own (%s). Started by gpuprobe -- COMMAND it needs none.",
-		pid, injector->running_err.message);
+	return clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns ||
+	       inject_given_up_ns(injector->plan);
 }
 
 /* All that wait, and one that runs, another one each time. */
@@ -218,7 +232,7 @@ static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 		int result = thread->refused ? -EAGAIN : borrow(injector, thread, err);
 
 		thread->refused = result == -EAGAIN;
-		if (result != -EAGAIN || clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns)
+		if (result != -EAGAIN || is_time_over(injector))
 			return result;
 	}
 	if (waiting < plan->usable_count) {
@@ -246,8 +260,7 @@ int injector_borrow(struct injector *injector, struct err *err)
 
 		if (result != -EAGAIN || target_is_gone(injector->target))
 			return result;
-		if (clock_monotonic_ns() + BORROW_NS >= injector->deadline_ns ||
-		    (plan->impatient && running_given_up(injector)))
+		if (is_time_over(injector) || (plan->impatient && running_given_up(injector)))
 			return none_in_time(injector, err);
 		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
 		plan->with_running = !running_given_up(injector) &&

@@ -8,6 +8,8 @@
 #include "inject/inject_code.h"
 #include "inject/inject_session.h"
 
+#define INJECT_WAITS_FOR_THREAD "a thread that can be borrowed"
+
 struct injector {
 	int (*run)(struct injector *injector, struct err *err); /* on the thread of the session: the region, the files, the agent's thread */
 	const struct target *target;
@@ -30,6 +32,12 @@ struct injector {
 	int memory_fd, ring_fd;
 	struct process_own own;
 };
+
+/* Since when nobody wants it any more; 0: somebody does. Set by the thread that called inject_run(), which is asked. */
+static inline u64 inject_given_up_ns(const struct inject_plan *plan)
+{
+	return __atomic_load_n(&plan->given_up_ns, __ATOMIC_ACQUIRE);
+}
 
 /* Borrows one thread after the other until one has done what `run` has it do, up to the deadline. Errors as inject_run(). */
 int injector_borrow(struct injector *injector, struct err *err);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "inject/inject_libc.h"
+#include "inject/inject_parts.h"
 #include "inject/inject_stack.h"
 #include "inject/inject_threads.h"
 #include "process/cgroup.h"
@@ -42,6 +43,16 @@ static int refuse(const struct target *target, struct err *err, int code, const 
 {
 	return err_set(err, code, "can't put the agent into %u (%s): %s", target->pid, target->comm,
 		       why);
+}
+
+/* 0: it goes on. */
+static int ask(const struct target *target, const struct inject_waiting *waiting, const char *what,
+	       u64 until_ns, struct err *err)
+{
+	if (!waiting || waiting->goes_on(waiting->data, what, until_ns))
+		return 0;
+	return err_set(err, -ECANCELED, "it was given up before the agent was put into %u",
+		       target->pid);
 }
 
 /* ---- the process as a whole ------------------------------------------------------------------------------ */
@@ -183,9 +194,11 @@ static bool agent_runs(const struct target *target, u32 agent_tid)
 	return false;
 }
 
-static int check_left(const struct target *target, u64 deadline_ns, struct err *err)
+static int check_left(const struct target *target, u64 deadline_ns,
+		      const struct inject_waiting *waiting, struct err *err)
 {
 	u64 orphan_ns = clock_monotonic_ns() + ORPHAN_NS;
+	int result;
 
 	for (;;) {
 		u32 tool_pid = 0, agent_tid = 0;
@@ -210,6 +223,10 @@ static int check_left(const struct target *target, u64 deadline_ns, struct err *
 			return refuse(target, err, -EBUSY,
 				      "the agent of a gpuprobe that was killed has been asked to "
 				      "leave, and has not done so yet; try again");
+		result = ask(target, waiting, "the agent of a gpuprobe that was killed to leave",
+			     deadline_ns, err);
+		if (result)
+			return result;
 		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
 	}
 }
@@ -240,10 +257,12 @@ static int maps_look(const struct target *target, struct inject_plan *plan)
 }
 
 /* The folder of the process is what all of them have in common, and is there without its having been made. */
-int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, struct err *err)
+int inject_lock(const struct target *target, u32 deadline_ms, const struct inject_waiting *waiting,
+		int *ret_lock_fd, struct err *err)
 {
 	u64 deadline_ns = clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND;
 	_cleanup_close_ int fd = openat(target->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int result;
 
 	if (fd < 0)
 		return refuse(target, err, -ESRCH, "it has ended");
@@ -252,6 +271,10 @@ int inject_lock(const struct target *target, u32 deadline_ms, int *ret_lock_fd, 
 			return refuse(
 				target, err, -EBUSY,
 				"another gpuprobe is about to put its agent into it; try again");
+		result = ask(target, waiting, "another gpuprobe, which puts its agent in",
+			     deadline_ns, err);
+		if (result)
+			return result;
 		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
 	}
 	*ret_lock_fd = take_fd(&fd);
@@ -293,6 +316,9 @@ static int threads_wait(const struct target *target, u64 deadline_ns, struct inj
 			return refuse_threads(target, plan, err);
 		plan->with_running =
 			clock_monotonic_ns() >= running_ns || clock_monotonic_ns() >= deadline_ns;
+		result = ask(target, plan->waiting, INJECT_WAITS_FOR_THREAD, deadline_ns, err);
+		if (result)
+			return result;
 		nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
 	}
 }
@@ -304,7 +330,7 @@ static int plan_make(const struct target *target, u64 deadline_ns, struct inject
 	int result = check_process(target, err);
 
 	if (!result)
-		result = check_left(target, deadline_ns, err);
+		result = check_left(target, deadline_ns, plan->waiting, err);
 	if (result)
 		return result;
 	result = modules_load(target, 1, &modules, err);
@@ -353,12 +379,14 @@ u64 inject_image(const struct target *target)
 	return proc_stat_field(stat, STAT_START_STACK) ^ random_bytes(target);
 }
 
-int inject_plan(const struct target *target, u32 deadline_ms, struct inject_plan *ret_plan,
-		struct err *err)
+int inject_plan(const struct target *target, u32 deadline_ms, const struct inject_waiting *waiting,
+		struct inject_plan *ret_plan, struct err *err)
 {
 	u64 deadline_ns = clock_monotonic_ns() + deadline_ms * NS_PER_MILLISECOND;
-	struct inject_plan plan = {
-		.pid = target->pid, .image = inject_image(target), .running_ms = RUNNING_MS};
+	struct inject_plan plan = {.pid = target->pid,
+				   .image = inject_image(target),
+				   .running_ms = RUNNING_MS,
+				   .waiting = waiting};
 	int result = plan_make(target, deadline_ns, &plan, err);
 
 	if (result) {

@@ -19,9 +19,11 @@
 
 #define POLL_FIRST_NS (20 * NS_PER_MICROSECOND)
 /* One that runs stops at once, and stands still until that is seen. */
-#define SPIN_NS		 (100 * NS_PER_MICROSECOND)
-#define POLL_LAST_NS	 NS_PER_MILLISECOND
-#define GIVE_BACK_NS	 NS_PER_SECOND
+#define SPIN_NS	     (100 * NS_PER_MICROSECOND)
+#define POLL_LAST_NS NS_PER_MILLISECOND
+#define GIVE_BACK_NS NS_PER_SECOND
+/* Nobody wants it any more, but the thread is in the midst of it, which takes some ms. */
+#define THROUGH_NS	 (500 * NS_PER_MILLISECOND)
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
 #define NO_CALL		 (~0ULL)
 #define GET_RSEQ	 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
@@ -49,6 +51,14 @@ static int ended(const struct inject_session *session, struct err *err)
 {
 	return err_set(err, -ESRCH, "thread %u of %u ended while it was borrowed", session->tid,
 		       session->pid);
+}
+
+static bool is_given_up(const struct inject_session *session)
+{
+	u64 since_ns =
+		session->given_up_ns ? __atomic_load_n(session->given_up_ns, __ATOMIC_ACQUIRE) : 0;
+
+	return since_ns && clock_monotonic_ns() >= since_ns + (session->borrowed ? THROUGH_NS : 0);
 }
 
 /* The next stop of the thread. -ETIMEDOUT: it runs on. */
@@ -79,7 +89,7 @@ static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop 
 		}
 		if (clock_monotonic_ns() < spin_ns)
 			continue;
-		if (clock_monotonic_ns() >= deadline_ns)
+		if (clock_monotonic_ns() >= deadline_ns || is_given_up(session))
 			return err_set(err, -ETIMEDOUT, "thread %u of %u does not stop",
 				       session->tid, session->pid);
 		nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
@@ -271,6 +281,7 @@ int inject_session_begin(struct inject_session *session, const struct inject_ses
 					   .tid = tid,
 					   .memory_fd = memory_fd,
 					   .deadline_ns = deadline_ns,
+					   .given_up_ns = thread->given_up_ns,
 					   .spins = thread->runs,
 					   .entered = NO_CALL};
 	sleeps_in(tid, kernel_function);
@@ -516,6 +527,7 @@ int inject_session_interrupt(struct inject_session *session, struct err *err)
 	u64 deadline_ns = clock_monotonic_ns() + GIVE_BACK_NS;
 
 	session->deadline_ns = deadline_ns;
+	session->given_up_ns = NULL;
 	if (session->stopped && session->trapped)
 		return 0;
 	return bring_to_trap(session, deadline_ns, err);

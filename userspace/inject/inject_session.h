@@ -17,6 +17,7 @@ struct inject_session {
 	u32 pid, tid;
 	int memory_fd;		/* /proc/PID/mem, the caller's */
 	u64 deadline_ns;	/* CLOCK_MONOTONIC */
+	const u64 *given_up_ns; /* as in struct inject_session_thread, until it is on its way back */
 	struct registers saved; /* what the thread is given back with */
 	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
@@ -40,6 +41,7 @@ struct inject_session_thread {
 	u32 pid, tid;
 	bool filtered; /* by seccomp */
 	bool runs; /* in the middle of its code, too: saved.in_code then tells that it was */
+	const u64 *given_up_ns; /* set by another thread when nobody wants it any more: its time is then over, or in a moment; NULL: that can't be */
 };
 
 /* -EAGAIN: the thread is not in a system call that blocks, nor where else it may be taken, or has ended: take another one. -EPERM: somebody

@@ -36,7 +36,7 @@ static int look(const struct options *options, const struct target *target,
 		return result;
 	if (supply.place == CUPTI_PLACE_NONE)
 		err_set(why, -ENOENT, "%s", supply.why);
-	else if (!inject_plan(target, THREAD_DEADLINE_MS, &plan, why))
+	else if (!inject_plan(target, THREAD_DEADLINE_MS, NULL, &plan, why))
 		inject_plan_free(&plan);
 	return 0;
 }

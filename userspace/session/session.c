@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The state machine: see session.h. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,14 +11,8 @@
 #include "session/processes.h"
 #include "session/session_parts.h"
 
-#define BATCH_COUNT 8
-/* CUPTI takes 7 to 15 s to start in a process that never had it. */
-#define AGENT_READY_NS (60 * NS_PER_SECOND)
-/* Where CUPTI is there already an answer comes within some ms. */
-#define AGENT_QUICK_NS	    (200 * NS_PER_MILLISECOND)
-#define AGENT_QUICK_POLL_MS 1
-#define AGENT_POLL_MS	    10
-#define AGENT_LEAVE_MS	    10000
+#define BATCH_COUNT    8
+#define AGENT_LEAVE_MS 10000
 
 /* ---- beginning ---- */
 
@@ -84,50 +77,6 @@ static int attach(struct session *session, struct err *err)
 		return err_set(err, -ESTALE, "can't put any probe in: %s",
 			       session->result.status.changes.first);
 	return result;
-}
-
-/* Has one failed that was to be put in? */
-static bool has_agent_failed(const struct session *session)
-{
-	const char *const *refused = session->config->agents->refused;
-
-	for (size_t i = 0; i < agents_count(session->result.agents); i++)
-		if (agent_report_failed(agents_report(session->result.agents, i)) &&
-		    !(refused && refused[i]))
-			return true;
-	return false;
-}
-
-/* Puts the agents in and waits for their answers; a signal ends the waiting, and later the recording. */
-static int start_agents(struct session *session, struct err *err)
-{
-	const struct session_config *config = session->config;
-	struct pollfd signal = {.fd = session->signal_fd, .events = POLLIN};
-	bool interrupted = false;
-	u64 deadline_ns, quick_ns;
-
-	if (!config->agents)
-		return 0;
-	agents_set_python(session->result.agents, &session->pythons.codes);
-	agents_start(session->result.agents, session->source, &session->own.told);
-	quick_ns = clock_monotonic_ns() + AGENT_QUICK_NS;
-	deadline_ns = clock_monotonic_ns() + AGENT_READY_NS;
-	while (!agents_all_answered(session->result.agents) && clock_monotonic_ns() < deadline_ns)
-		if (poll(&signal, 1,
-			 clock_monotonic_ns() < quick_ns ? AGENT_QUICK_POLL_MS : AGENT_POLL_MS) >
-		    0) {
-			interrupted = true;
-			break;
-		}
-	/* It may have come while they were put in. */
-	interrupted = interrupted || poll(&signal, 1, 0) > 0;
-	agents_give_up(session->result.agents);
-	session->result.agents_failed =
-		config->agents_needed && !interrupted && has_agent_failed(session);
-	if (config->on_agents)
-		config->on_agents(config->callback_data, session->result.agents,
-				  session->result.agents_failed);
-	return session->result.agents_failed ? err_set(err, -ECANCELED, "an agent failed") : 0;
 }
 
 static int start_threads(struct session *session, struct err *err)
@@ -398,7 +347,7 @@ static int prepare(struct session *session, struct err *err)
 	own_threads_init(&session->own, session->source);
 	if (!result) {
 		session_calibrate(session);
-		result = start_agents(session, err);
+		result = session_start_agents(session, err);
 		log_phase("agents started");
 		session_calibrate_wait(session);
 	}

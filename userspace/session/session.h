@@ -11,6 +11,8 @@
 #ifndef GPUPROBE_SESSION_SESSION_H
 #define GPUPROBE_SESSION_SESSION_H
 
+#include <signal.h>
+
 #include "process/code_map.h"
 #include "process/command.h"
 #include "probe/kernel.h"
@@ -68,8 +70,9 @@ struct session_config {
 	bool agents_needed; /* end before anything is attached when one that was put in does not work */
 	int capture_fd;	 /* an empty file */
 	bool keeps_unwind_tables; /* for the next time, see unwind/unwind_cache.h */
-	/* Callbacks, each of which may be NULL. on_agents: they have given their answers; ends: by agents_needed the session
-	 * ends here. */
+	/* Callbacks, each of which may be NULL. on_slow_agent: to put one in takes long: what is waited for, and for how long at most. on_agents:
+	 * they have given their answers; ends: by agents_needed the session ends here. */
+	void (*on_slow_agent)(void *data, const struct target *target, const char *what, u64 left_ns);
 	void (*on_agents)(void *data, const struct agents *agents, bool ends);
 	void (*on_window_open)(void *data, const struct session_status *status);
 	void (*on_tick)(void *data, const struct session_status *status); /* some times a second */
@@ -101,6 +104,10 @@ struct session_result {
 	struct agents *agents; /* for agents_report(); the caller frees; NULL: there were none */
 	struct session_status status;
 };
+
+/* Those that end one: blocked while it goes on. One that comes when agents_failed is found stays, for the next one, if the caller
+ * has them blocked. */
+void session_signals(sigset_t *ret_signals);
 
 /* ret_result is set also on failure. */
 int session_run(const struct session_config *config, struct session_result *ret_result,

@@ -84,12 +84,19 @@ struct session {
 	bool agents_left;
 	struct session_waited *waited; /* NULL: nothing was told yet */
 	struct session_throttled *throttled; /* by target; NULL: not looked at yet */
+	struct agents_waiting agents_waiting;
 	u64 agents_lost_count; /* that result.status.lost_count has of theirs */
 	bool detached, returns_put_back;
 	size_t links_handed; /* to the guardian, to be closed */
 	u64 detach_end_ns;   /* until when that is waited for */
 	struct session_result result;
 };
+
+/* ---- session_agents.c ---- */
+
+/* Puts the agents in and waits for their answers; a signal ends that, and later the recording. -ECANCELED: one that is needed failed, and
+ * result.agents_failed is set. */
+int session_start_agents(struct session *session, struct err *err);
 
 /* ---- session_facts.c ---- */
 

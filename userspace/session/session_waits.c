@@ -18,15 +18,20 @@ int session_waits_add(struct session *session, int fd, enum session_wait what, u
 	return epoll_ctl(session->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+void session_signals(sigset_t *ret_signals)
+{
+	sigemptyset(ret_signals);
+	sigaddset(ret_signals, SIGINT);
+	sigaddset(ret_signals, SIGTERM);
+	sigaddset(ret_signals, SIGHUP);
+	sigaddset(ret_signals, SIGQUIT);
+}
+
 int session_waits_open(struct session *session, struct err *err)
 {
 	sigset_t signals;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
+	session_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &session->old_signals);
 	session->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -61,8 +66,9 @@ void session_waits_take_signals(const struct session *session)
 void session_waits_close(struct session *session)
 {
 	cleanup_close(&session->epoll_fd);
-	/* A second Ctrl-C, while the first one was being obeyed, asks for nothing more. */
-	if (session->signal_fd >= 0)
+	/* A second Ctrl-C, while the first one was being obeyed, asks for nothing more. Where agents have failed another session comes, for
+	 * which it is. */
+	if (session->signal_fd >= 0 && !session->result.agents_failed)
 		session_waits_take_signals(session);
 	cleanup_close(&session->signal_fd);
 	cleanup_close(&session->timer_fd);

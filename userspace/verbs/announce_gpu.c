@@ -10,6 +10,12 @@ void announce_gpu_append_failure(const struct agent_report *report, struct text 
 		text_appendf(text, "; CUPTI: %s", report->supply.path);
 }
 
+void announce_gpu_waits(const struct target *target, const char *what, u64 left_ns)
+{
+	log_info("%s (%u): still waiting for %s, up to %.0f s more; Ctrl-C gives up", target->comm,
+		 target->pid, what, left_ns / 1e9);
+}
+
 /* Whose ranges are recorded, and whose another tool has. */
 static void say_nvtx(const struct agent_report *report)
 {

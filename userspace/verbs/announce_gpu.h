@@ -8,6 +8,8 @@
 
 /* Why this agent gives no GPU times. */
 void announce_gpu_append_failure(const struct agent_report *report, struct text *text);
+/* To put one in waits for what, for so long at most. */
+void announce_gpu_waits(const struct target *target, const char *what, u64 left_ns);
 /* When they have answered. */
 void announce_gpu_agents(const struct agents *agents);
 /* When they are out again. NULL is allowed. */

@@ -75,7 +75,7 @@ static void append_threads(const struct options *options, const struct target *t
 
 	gpu_config_fill(options, &cupti);
 	if (memory_room_buffers(target, cupti.buffer_bytes, &cupti.buffer_count_max, &err) ||
-	    inject_plan(target, THREAD_DEADLINE_MS, &plan, &err)) {
+	    inject_plan(target, THREAD_DEADLINE_MS, NULL, &plan, &err)) {
 		text_append(text, "  agent: refused: ");
 		text_append_terminal(text, err.message, strlen(err.message));
 		text_append_char(text, '\n');

@@ -280,6 +280,12 @@ static void on_window_open(void *data, const struct session_status *status)
 	progress_window_open(&recording->progress, status);
 }
 
+static void on_slow_agent(void *data, const struct target *target, const char *what, u64 left_ns)
+{
+	(void)data;
+	announce_gpu_waits(target, what, left_ns);
+}
+
 /* Where one failed the recording begins anew, without these: then is the time to speak. */
 static void on_agents(void *data, const struct agents *agents, bool ends)
 {
@@ -384,6 +390,7 @@ static int run_session(struct recording *recording, struct err *err)
 				  ? &recording->agents
 				  : NULL,
 		.agents_needed = needs_agents(recording),
+		.on_slow_agent = on_slow_agent,
 		.on_agents = on_agents,
 		.on_window_open = on_window_open,
 		.on_tick = on_tick,
@@ -428,10 +435,15 @@ static int plan_without_failed(struct recording *recording, struct err *err)
 	return result ? result : check_plan(recording, err);
 }
 
-/* Each time one more target is left without an agent. */
+/* Each time one more target is left without an agent. A signal that comes between two of them ends the next one. */
 static int run_sessions(struct recording *recording, struct err *err)
 {
-	int result = run_session(recording, err);
+	sigset_t signals, before;
+	int result;
+
+	session_signals(&signals);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	result = run_session(recording, err);
 
 	while (recording->result.agents_failed) {
 		result = plan_without_failed(recording, err);
@@ -442,6 +454,10 @@ static int run_sessions(struct recording *recording, struct err *err)
 		announce_summary(&recording->attachment);
 		result = run_session(recording, err);
 	}
+	/* It was obeyed, or there is nothing left for it to end. */
+	while (sigtimedwait(&signals, NULL, &(struct timespec){0}) > 0)
+		;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
 }
 

@@ -10,6 +10,8 @@
  *	inject_driver freeze PID LIBRARY CALL FILE TEXT		in, where that can be; writes TEXT to FILE at its CALLth call of ptrace; stays until
  *								the end of standard input
  *	inject_driver die PID LIBRARY CALL before|after|prepare	in; killed at its CALLth call of ptrace
+ *	inject_driver give_up PID LIBRARY CALL NS		in; given up at its CALLth call of ptrace, so many ns ago; and out, if it was in
+ *	inject_driver asked PID LIBRARY MS			in; given up when it is asked after so many ms; what was waited for
  *
  * One line a step; exit status 0: as wanted, 1: refused or failed, with the reason.
  */
@@ -31,9 +33,10 @@
 #include "base/clock.h"
 #include "gpu/shared.h"
 
-#define RING_BYTES  (AGENT_CONTROL_BYTES + 2 * AGENT_CHUNK_BYTES)
-#define LEAVE_NS    (10 * NS_PER_SECOND)
-#define DEADLINE_MS 5000
+#define RING_BYTES	     (AGENT_CONTROL_BYTES + 2 * AGENT_CHUNK_BYTES)
+#define LEAVE_NS	     (10 * NS_PER_SECOND)
+#define DEADLINE_MS	     5000
+#define GIVEN_UP_DEADLINE_MS 600000
 
 static unsigned long die_at, calls;
 static bool die_before, die_in_prepare;
@@ -42,6 +45,8 @@ static int signal_number;
 static pid_t signal_pid;
 static unsigned long freeze_at;
 static const char *freeze_file, *freeze_text;
+static unsigned long give_up_at;
+static u64 *given_up_ns, given_up_ago_ns;
 
 static void freeze(void)
 {
@@ -70,6 +75,9 @@ long ptrace(enum __ptrace_request request, ...)
 	}
 	if (calls == freeze_at)
 		freeze();
+	if (calls == give_up_at)
+		__atomic_store_n(given_up_ns, clock_monotonic_ns() - given_up_ago_ns,
+				 __ATOMIC_RELEASE);
 	if (calls == die_at && die_before)
 		raise(SIGKILL);
 	result = syscall(SYS_ptrace, request, pid, address, data);
@@ -122,7 +130,7 @@ static int plan_print(const struct target *target)
 	struct inject_plan plan;
 	struct err err = {0};
 
-	if (inject_plan(target, 200, &plan, &err))
+	if (inject_plan(target, 200, NULL, &plan, &err))
 		return fail("plan", &err);
 	printf("libc %s %s\n", plan.libc_path, plan.libc_version);
 	for (size_t i = 0; i < plan.thread_count; i++)
@@ -132,8 +140,8 @@ static int plan_print(const struct target *target)
 	return 0;
 }
 
-static int enter(const struct target *target, const struct inject_plan *plan,
-		 struct library library, u32 deadline_ms, struct injection *injection)
+static int enter(const struct target *target, struct inject_plan *plan, struct library library,
+		 u32 deadline_ms, struct injection *injection)
 {
 	struct err err = {0};
 
@@ -179,7 +187,7 @@ static int cycle(const struct target *target, struct library library, unsigned l
 	struct inject_plan plan;
 	struct err err = {0};
 
-	if (inject_plan(target, deadline_ms, &plan, &err))
+	if (inject_plan(target, deadline_ms, NULL, &plan, &err))
 		return fail("plan", &err);
 	for (unsigned long i = 0; i < count; i++) {
 		struct injection injection;
@@ -205,7 +213,7 @@ static int hold(const struct target *target, struct library library)
 	struct err err = {0};
 	char byte;
 
-	if (inject_plan(target, DEADLINE_MS, &plan, &err))
+	if (inject_plan(target, DEADLINE_MS, NULL, &plan, &err))
 		return fail("plan", &err);
 	if (enter(target, &plan, library, DEADLINE_MS, &injection))
 		return 1;
@@ -226,7 +234,7 @@ static int frozen(const struct target *target, struct library library)
 	int result;
 	char byte;
 
-	if (inject_plan(target, DEADLINE_MS, &plan, &err))
+	if (inject_plan(target, DEADLINE_MS, NULL, &plan, &err))
 		return fail("plan", &err);
 	result = enter(target, &plan, library, 1000, &injection);
 	inject_plan_free(&plan);
@@ -247,7 +255,7 @@ static int late(const struct target *target, struct library library)
 	struct err err = {0};
 	char byte;
 
-	if (inject_plan(target, DEADLINE_MS, &plan, &err))
+	if (inject_plan(target, DEADLINE_MS, NULL, &plan, &err))
 		return fail("plan", &err);
 	printf("planned\n");
 	fflush(stdout);
@@ -255,6 +263,53 @@ static int late(const struct target *target, struct library library)
 		return 1;
 	inject_plan_free(&plan);
 	return leave(target, &injection);
+}
+
+static int given_up(const struct target *target, struct library library)
+{
+	struct injection injection;
+	struct inject_plan plan;
+	struct err err = {0};
+	int result;
+
+	if (inject_plan(target, DEADLINE_MS, NULL, &plan, &err))
+		return fail("plan", &err);
+	given_up_ns = &plan.given_up_ns;
+	result = enter(target, &plan, library, GIVEN_UP_DEADLINE_MS, &injection);
+	if (calls < give_up_at)
+		printf("not so far\n");
+	inject_plan_free(&plan);
+	return result ? result : leave(target, &injection);
+}
+
+struct asking {
+	u64 until_ns;
+	const char *what;
+};
+
+static bool goes_on(void *data, const char *what, u64 until_ns)
+{
+	struct asking *asking = data;
+
+	asking->what = what;
+	return clock_monotonic_ns() < asking->until_ns;
+}
+
+static int asked(const struct target *target, struct library library, u32 milliseconds)
+{
+	struct asking asking = {clock_monotonic_ns() + milliseconds * NS_PER_MILLISECOND, NULL};
+	const struct inject_waiting waiting = {&asking, goes_on};
+	struct injection injection;
+	struct inject_plan plan;
+	struct err err = {0};
+	int result;
+
+	if (inject_plan(target, GIVEN_UP_DEADLINE_MS, &waiting, &plan, &err))
+		return fail("plan", &err);
+	result = enter(target, &plan, library, GIVEN_UP_DEADLINE_MS, &injection);
+	printf("asked for %s\n", asking.what);
+	inject_plan_free(&plan);
+	return result ? result : leave(target, &injection);
 }
 
 int main(int argc, char **argv)
@@ -293,6 +348,13 @@ int main(int argc, char **argv)
 		freeze_text = argv[6];
 		return frozen(&target, library);
 	}
+	if (!strcmp(argv[1], "give_up") && argc > 5) {
+		give_up_at = strtoul(argv[4], NULL, 10);
+		given_up_ago_ns = strtoul(argv[5], NULL, 10);
+		return given_up(&target, library);
+	}
+	if (!strcmp(argv[1], "asked") && argc > 4)
+		return asked(&target, library, (u32)atoi(argv[4]));
 	if (!strcmp(argv[1], "die") && argc > 5) {
 		die_at = strtoul(argv[4], NULL, 10);
 		die_before = !strcmp(argv[5], "before");

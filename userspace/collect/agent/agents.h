@@ -38,6 +38,14 @@ struct agents_threads {
 	void (*made)(void *data, u32 tid, u64 from_ns, u64 until_ns);
 };
 
+/* Whoever waits while agents are put in: asked and told by the thread that has that done. */
+struct agents_waiting {
+	void *data;
+	bool (*given_up)(void *data); /* nobody wants it any more, and it stays so */
+	/* It takes long: what is waited for, and for how long at most. Once for each of them. */
+	void (*takes_long)(void *data, const struct target *target, const char *what, u64 left_ns);
+};
+
 struct agents_config {
 	const struct target *targets;
 	size_t target_count;
@@ -100,13 +108,16 @@ struct agent_report {
 /* Begins to look, by a thread, for what takes long to find and needs nothing but the targets' memory: users of NVTX. The targets are
  * left as they are. config.source and config.threads come later. Only -ENOMEM is an error. */
 int agents_create(const struct agents_config *config, struct agents **ret_agents, struct err *err);
-/* Injects into every target that uses CUDA. Blocks some ms for each, up to 6 s where none of its threads can be borrowed. source, threads: as in the configuration. */
 /* No agent takes stacks; why stays the caller's. Before they start. */
 void agents_refuse_stacks(struct agents *agents, const char *why);
 /* Where code objects of Python go that agents tell of: the drain thread's. Before they start. */
 void agents_set_python(struct agents *agents, struct python_codes *codes);
+/* Injects into every target that uses CUDA. Blocks some ms for each, up to 6 s where none of its threads can be borrowed, until it is given up.
+ * source, threads: as in the configuration. waiting: NULL, or it lasts as long as agents are put in, by agents_follow() too. */
 void agents_start(struct agents *agents, const struct bpf_source *source,
-		  const struct agents_threads *threads);
+		  const struct agents_threads *threads, const struct agents_waiting *waiting);
+/* Of those without an answer that it takes long, until then at most. */
+void agents_say_unanswered(struct agents *agents, u64 until_ns);
 /* Have all of them an answer (ready, failed, gone)? Cheap: to be asked every few ms, some s at most when a
  * target starts CUPTI for the first time. */
 bool agents_all_answered(struct agents *agents);

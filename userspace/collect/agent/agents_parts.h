@@ -35,6 +35,7 @@ struct agent {
 	struct nvtx_watch nvtx_watch;
 	struct agent_stacks stacks;
 	bool nvtx_searched; /* before it was put in; the report has who uses it */
+	const char *told; /* of what it is known that it waits for it; NULL: of nothing */
 	bool answered;
 };
 
@@ -60,6 +61,8 @@ struct agents {
 	u32 chunk_count;
 	u64 reclaimed_ns;
 	u64 window_start_ns, window_end_ns;
+	const struct agents_waiting *waiting; /* NULL: nobody is asked or told */
+	u64 said_ns; /* when it was said last that it takes long, or it began */
 	u64 followed_ns; /* when it was last looked for descendants */
 	u32 shed;	 /* enum agent_shed: what is not recorded any more */
 	struct cupti_watch *watch; /* NULL: other users of CUPTI are not noticed, */
@@ -113,6 +116,17 @@ static inline u64 agents_counter(const struct agent *agent, enum agent_counter c
 {
 	return __atomic_load_n(&agent->control->counters[counter], __ATOMIC_RELAXED);
 }
+
+/* ---- agents_waiting.c ---- */
+
+bool agents_given_up(const struct agents *agents);
+struct agents_put_in {
+	struct agents *agents;
+	struct agent *agent;
+	u64 until_ns; /* of all of it; 0: of what is waited for just now */
+};
+/* Of struct inject_waiting; data: struct agents_put_in. */
+bool agents_put_in_goes_on(void *data, const char *what, u64 until_ns);
 
 /* ---- agents_answer.c ---- */
 

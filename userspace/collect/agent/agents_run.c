@@ -18,7 +18,8 @@
 #include "collect/agent/agents_parts.h"
 
 #define THREAD_DEADLINE_MS 2000
-#define INJECT_DEADLINE_MS 5000
+#define LOCK_DEADLINE_MS   5000
+#define LATE_DEADLINE_MS   7000
 #define LATE_RUNNING_MS	   300
 /* Before the window nobody waits but the user, and one system call may take seconds, such as to write a large file. */
 #define START_DEADLINE_MS 6000
@@ -47,18 +48,29 @@ static int map_ring(struct agents *agents, struct agent *agent, struct err *err)
 	return result ? err_errno(err, result, "can't read from the agent") : 0;
 }
 
+static u32 left_ms(u64 until_ns)
+{
+	u64 now_ns = clock_monotonic_ns();
+
+	return now_ns < until_ns ? (u32)((until_ns - now_ns) / NS_PER_MILLISECOND) : 0;
+}
+
 static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 {
 	struct preparation preparation = {agents, agent};
 	struct inject_plan plan = {0};
 	bool is_late = agents->window_start_ns != 0;
+	struct agents_put_in asked = {agents, agent, 0};
+	const struct inject_waiting waiting = {&asked, agents_put_in_goes_on};
 	size_t library_bytes;
 	const void *library = agent_library(&library_bytes);
 	_cleanup_close_ int lock_fd = -1;
-	int result = inject_lock(agent->target, INJECT_DEADLINE_MS, &lock_fd, err);
+	int result = inject_lock(agent->target, LOCK_DEADLINE_MS, &waiting, &lock_fd, err);
 
+	asked.until_ns = clock_monotonic_ns() +
+			 (is_late ? LATE_DEADLINE_MS : START_DEADLINE_MS) * NS_PER_MILLISECOND;
 	if (!result)
-		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &plan, err);
+		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &waiting, &plan, err);
 	/* Inside the window it is asked again, and the recording waits meanwhile. */
 	plan.running_ms = is_late ? LATE_RUNNING_MS : START_RUNNING_MS;
 	plan.impatient = is_late;
@@ -70,8 +82,7 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	if (!result)
 		result = inject_run(agent->target, &plan, library, library_bytes,
 				    agents_ring_bytes(agents), prepare_control, &preparation,
-				    is_late ? INJECT_DEADLINE_MS : START_DEADLINE_MS,
-				    &agent->injection, err);
+				    left_ms(asked.until_ns), &agent->injection, err);
 	inject_plan_free(&plan);
 	return result;
 }
@@ -103,6 +114,8 @@ void agents_start_one(struct agents *agents, struct agent *agent, const char *wh
 	agent->report.outcome = AGENT_REFUSED;
 	agent->report.ended_first = agent->report.no_thread = false;
 	agent->clock_shift_ns = time_namespace_shift_ns(agent->target);
+	if (!why && agents_given_up(agents))
+		why = "it was given up before its turn came";
 	if (why)
 		err_set(&err, -ECANCELED, "%s", why);
 	agents_nvtx_begin(agents, agent);
@@ -161,13 +174,15 @@ int agents_create(const struct agents_config *config, struct agents **ret_agents
 }
 
 void agents_start(struct agents *agents, const struct bpf_source *source,
-		  const struct agents_threads *threads)
+		  const struct agents_threads *threads, const struct agents_waiting *waiting)
 {
 	const struct agents_config *config = &agents->config;
 	struct agent *command = NULL;
 
 	agents->config.source = source;
 	agents->config.threads = threads;
+	agents->waiting = waiting;
+	agents->said_ns = clock_monotonic_ns();
 	agents_nvtx_wait(agents);
 	log_phase("users of NVTX looked for");
 	/* Without it they are recorded all the same. */
