@@ -553,6 +553,7 @@ int inject_run(const struct target *target, struct inject_plan *plan, const void
 	}
 	if (result == -ETIMEDOUT && inject_given_up_ns(plan))
 		result = err_set(err, -ECANCELED, "it was given up: %s", err ? err->message : "");
+	inject_refusals_free(&injector.refusals);
 	map_free(&injector.stops_in_calls);
 	cleanup_close(&injector.ring_fd);
 	close(injector.memory_fd);

@@ -11,6 +11,7 @@
 #include "inject/inject_threads.h"
 #include "inject/inject_wait.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 #define BORROW_NS	 (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
 #define POLL_NS		 NS_PER_MILLISECOND
@@ -128,6 +129,7 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
 
 	if (inject_given_up_ns(injector->plan))
 		return none_in_time(injector, err);
+	injector->stop_count += !result;
 	if (!result)
 		result = inject_session_begin(&injector->session, &taken, injector->memory_fd,
 					      injector->deadline_ns, err);
@@ -221,6 +223,27 @@ static bool is_time_over(const struct injector *injector)
 	       inject_given_up_ns(injector->plan);
 }
 
+/* One that was refused is left alone for a while; others have their turn meanwhile. */
+static int borrow_waiting(struct injector *injector, struct inject_thread *thread, struct err *err)
+{
+	struct registers *found = &injector->session.saved;
+	u64 place = 0;
+	int result;
+
+	if (thread->refused ||
+	    !inject_refusals_allow(&injector->refusals, thread->tid, clock_monotonic_ns()))
+		return -EAGAIN;
+	found->extended_bytes = 0;
+	result = borrow(injector, thread, err);
+	thread->refused = result == -EAGAIN;
+	if (found->extended_bytes)
+		place = registers_program_counter(&found->general) ^
+			registers_stack_pointer(&found->general) << 1;
+	if (thread->refused)
+		inject_refusals_note(&injector->refusals, thread->tid, place, clock_monotonic_ns());
+	return result;
+}
+
 /* All that wait, and one that runs, another one each time. */
 static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 {
@@ -228,10 +251,8 @@ static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 	size_t waiting = 0;
 
 	while (waiting < plan->usable_count && !plan->threads[waiting].runs) {
-		struct inject_thread *thread = &plan->threads[waiting++];
-		int result = thread->refused ? -EAGAIN : borrow(injector, thread, err);
+		int result = borrow_waiting(injector, &plan->threads[waiting++], err);
 
-		thread->refused = result == -EAGAIN;
 		if (result != -EAGAIN || is_time_over(injector))
 			return result;
 	}
@@ -246,7 +267,7 @@ static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 	return err_set(err, -EAGAIN, "thread %u %s", plan->threads[0].tid, plan->threads[0].reason);
 }
 
-int injector_borrow(struct injector *injector, struct err *err)
+static int borrow_one(struct injector *injector, struct err *err)
 {
 	u64 running_ns = clock_monotonic_ns() + RUNNING_AFTER_NS, look_ns = 0;
 	struct inject_plan *plan = injector->plan;
@@ -269,4 +290,13 @@ int injector_borrow(struct injector *injector, struct err *err)
 		if (result)
 			return result;
 	}
+}
+
+int injector_borrow(struct injector *injector, struct err *err)
+{
+	int result = borrow_one(injector, err);
+
+	log_debug("threads of %u were stopped %zu times to borrow one", injector->plan->pid,
+		  injector->stop_count);
+	return result;
 }

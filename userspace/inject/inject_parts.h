@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "inject/inject.h"
 #include "inject/inject_code.h"
+#include "inject/inject_refusals.h"
 #include "inject/inject_session.h"
 
 #define INJECT_WAITS_FOR_THREAD "a thread that can be borrowed"
@@ -27,6 +28,8 @@ struct injector {
 	u64 stack_start;      /* of the borrowed thread; 0: there is none that matters */
 	u64 running_until_ns; /* threads that run are tried until then, */
 	u64 running_quick_until_ns; /* seldom from here on */
+	struct inject_refusals refusals; /* of those that wait */
+	size_t stop_count; /* of threads, so far */
 	struct map stops_in_calls; /* by tid, how many stops were in a system call, which may have ended by that */
 	struct err running_err; /* why none could be had */
 	int memory_fd, ring_fd;

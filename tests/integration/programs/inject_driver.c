@@ -38,7 +38,7 @@
 #define DEADLINE_MS	     5000
 #define GIVEN_UP_DEADLINE_MS 600000
 
-static unsigned long die_at, calls;
+static unsigned long die_at, calls, stops;
 static bool die_before, die_in_prepare;
 static unsigned long signal_at;
 static int signal_number;
@@ -69,6 +69,7 @@ long ptrace(enum __ptrace_request request, ...)
 	void *address = va_arg(list, void *), *data = va_arg(list, void *);
 	va_end(list);
 	calls++;
+	stops += request == PTRACE_SEIZE;
 	if (calls == signal_at) {
 		kill(signal_pid, signal_number);
 		nanosleep(&(struct timespec){0, 10000000}, NULL);
@@ -193,8 +194,10 @@ static int cycle(const struct target *target, struct library library, unsigned l
 		struct injection injection;
 		u64 start_ns = clock_monotonic_ns();
 
-		if (enter(target, &plan, library, deadline_ms, &injection))
+		if (enter(target, &plan, library, deadline_ms, &injection)) {
+			printf("stops %lu\n", stops);
 			return 1;
+		}
 		if (clock_monotonic_ns() - start_ns > longest_ns)
 			longest_ns = clock_monotonic_ns() - start_ns;
 		if (leave(target, &injection))
