@@ -61,6 +61,7 @@ struct agents_config {
 	const struct bpf_source *source; /* by which other users of CUPTI are noticed; outlives the agents */
 	const struct agents_threads *threads; /* NULL: nobody wants to know; outlives the agents */
 	const char *const *refused; /* for each target, why it gets none; NULL, or NULL for a target: it may get one */
+	size_t expected_count; /* of targets that get one at the start, as far as is known: they share the time for that */
 };
 
 enum agent_outcome {
@@ -112,8 +113,9 @@ int agents_create(const struct agents_config *config, struct agents **ret_agents
 void agents_refuse_stacks(struct agents *agents, const char *why);
 /* Where code objects of Python go that agents tell of: the drain thread's. Before they start. */
 void agents_set_python(struct agents *agents, struct python_codes *codes);
-/* Injects into every target that uses CUDA. Blocks some ms for each, up to 6 s where none of its threads can be borrowed, until it is given up.
- * source, threads: as in the configuration. waiting: NULL, or it lasts as long as agents are put in, by agents_follow() too. */
+/* Injects into every target that uses CUDA. Blocks some ms for each, up to 6 s where none of its threads can be borrowed (15 s for all of them, but at
+ * least one for each), until it is given up. source, threads: as in the configuration. waiting: NULL, or it lasts as long as agents are put in, by
+ * agents_follow() too. */
 void agents_start(struct agents *agents, const struct bpf_source *source,
 		  const struct agents_threads *threads, const struct agents_waiting *waiting);
 /* Of those without an answer that it takes long, until then at most. */

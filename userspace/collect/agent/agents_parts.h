@@ -62,6 +62,8 @@ struct agents {
 	u64 reclaimed_ns;
 	u64 window_start_ns, window_end_ns;
 	const struct agents_waiting *waiting; /* NULL: nobody is asked or told */
+	u64 start_until_ns;   /* all that are put in at the start share that time, */
+	size_t expected_left; /* and these are still to be; 0: more than were expected */
 	u64 said_ns; /* when it was said last that it takes long, or it began */
 	u64 followed_ns; /* when it was last looked for descendants */
 	u32 shed;	 /* enum agent_shed: what is not recorded any more */

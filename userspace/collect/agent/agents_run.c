@@ -23,7 +23,8 @@
 #define LATE_RUNNING_MS	   300
 /* Before the window nobody waits but the user, and one system call may take seconds, such as to write a large file. */
 #define START_DEADLINE_MS 6000
-#define START_RUNNING_MS  4500
+#define START_LEAST_MS	  1000
+#define START_ALL_MS	  15000 /* of many processes; none has less than the least */
 #define RECLAIM_NS	  NS_PER_SECOND
 
 struct preparation {
@@ -55,11 +56,31 @@ static u32 left_ms(u64 until_ns)
 	return now_ns < until_ns ? (u32)((until_ns - now_ns) / NS_PER_MILLISECOND) : 0;
 }
 
+/* How long it may take for the next one. */
+static u32 start_share_ms(const struct agents *agents)
+{
+	u32 share_ms = left_ms(agents->start_until_ns) / (agents->expected_left ?: 1);
+
+	return share_ms < START_LEAST_MS      ? START_LEAST_MS
+	       : share_ms > START_DEADLINE_MS ? START_DEADLINE_MS
+					      : share_ms;
+}
+
+static void say_share(const struct agents *agents, u32 share_ms, struct err *err)
+{
+	size_t length = strlen(err->message);
+
+	err_set(err, err->code, "%s%s It had %.1f of the %u s that %zu processes share.",
+		err->message, length && err->message[length - 1] == '.' ? "" : ".", share_ms / 1e3,
+		START_ALL_MS / 1000, agents->config.expected_count);
+}
+
 static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 {
 	struct preparation preparation = {agents, agent};
 	struct inject_plan plan = {0};
 	bool is_late = agents->window_start_ns != 0;
+	u32 all_ms = is_late ? LATE_DEADLINE_MS : start_share_ms(agents);
 	struct agents_put_in asked = {agents, agent, 0};
 	const struct inject_waiting waiting = {&asked, agents_put_in_goes_on};
 	size_t library_bytes;
@@ -67,12 +88,14 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 	_cleanup_close_ int lock_fd = -1;
 	int result = inject_lock(agent->target, LOCK_DEADLINE_MS, &waiting, &lock_fd, err);
 
-	asked.until_ns = clock_monotonic_ns() +
-			 (is_late ? LATE_DEADLINE_MS : START_DEADLINE_MS) * NS_PER_MILLISECOND;
+	asked.until_ns = clock_monotonic_ns() + all_ms * NS_PER_MILLISECOND;
 	if (!result)
-		result = inject_plan(agent->target, THREAD_DEADLINE_MS, &waiting, &plan, err);
+		result = inject_plan(agent->target,
+				     all_ms / 2 < THREAD_DEADLINE_MS ? all_ms / 2
+								     : THREAD_DEADLINE_MS,
+				     &waiting, &plan, err);
 	/* Inside the window it is asked again, and the recording waits meanwhile. */
-	plan.running_ms = is_late ? LATE_RUNNING_MS : START_RUNNING_MS;
+	plan.running_ms = is_late ? LATE_RUNNING_MS : all_ms / 4 * 3;
 	plan.impatient = is_late;
 	process_audit_free(&agent->before);
 	if (!result)
@@ -84,6 +107,8 @@ static int put_in(struct agents *agents, struct agent *agent, struct err *err)
 				    agents_ring_bytes(agents), prepare_control, &preparation,
 				    left_ms(asked.until_ns), &agent->injection, err);
 	inject_plan_free(&plan);
+	if (result == -EAGAIN && !is_late && all_ms < START_DEADLINE_MS)
+		say_share(agents, all_ms, err);
 	return result;
 }
 
@@ -173,6 +198,13 @@ int agents_create(const struct agents_config *config, struct agents **ret_agents
 	return 0;
 }
 
+static void start_target(struct agents *agents, struct agent *agent, const char *why)
+{
+	agents_start_one(agents, agent, why);
+	if (!why && agent->report.outcome != AGENT_NOT_CUDA && agents->expected_left)
+		agents->expected_left--;
+}
+
 void agents_start(struct agents *agents, const struct bpf_source *source,
 		  const struct agents_threads *threads, const struct agents_waiting *waiting)
 {
@@ -187,6 +219,8 @@ void agents_start(struct agents *agents, const struct bpf_source *source,
 	log_phase("users of NVTX looked for");
 	/* Without it they are recorded all the same. */
 	cupti_watch_open(source, &agents->watch, &agents->watch_why);
+	agents->expected_left = config->expected_count;
+	agents->start_until_ns = clock_monotonic_ns() + START_ALL_MS * NS_PER_MILLISECOND;
 	for (size_t i = 0; i < config->target_count; i++) {
 		struct agent *agent = agents_next(agents, &config->targets[i]);
 
@@ -195,8 +229,7 @@ void agents_start(struct agents *agents, const struct bpf_source *source,
 		if (config->launch && agent->target->pid == config->launch_pid)
 			command = agent;
 		else
-			agents_start_one(agents, agent,
-					 config->refused ? config->refused[i] : NULL);
+			start_target(agents, agent, config->refused ? config->refused[i] : NULL);
 	}
 	if (command)
 		start_command(agents, command);
