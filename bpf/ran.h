@@ -9,17 +9,17 @@
 #include "types.h"
 
 #define RAN_KEPT	16 /* a power of two */
-#define PRIO_FAIR_LEAST 100 /* MAX_RT_PRIO: below it a thread's sums are others, and it runs briefly as a rule */
 #define COMM_BYTES	16 /* TASK_COMM_LEN */
 
 struct ran {
 	u64 ns;
-	u32 pid, tid;
+	u32 pid, tid; /* 0: nobody */
 	char comm[COMM_BYTES];
 };
 
 struct ran_log {
 	u64 count; /* of all that there were */
+	u64 since_ns; /* when the last one ended; 0: it is not known */
 	struct ran last[RAN_KEPT];
 };
 
@@ -41,14 +41,14 @@ static __always_inline struct ran_log *ran_log_get(void)
 static __always_inline void ran_note(const struct task_struct *task)
 {
 	struct ran_log *log = ran_log_get();
+	u64 now_ns = bpf_ktime_get_ns();
 	struct ran *ran;
 
-	if (!log || !task->pid)
+	if (!log)
 		return;
 	ran = &log->last[log->count++ % RAN_KEPT];
-	ran->ns = task->prio < PRIO_FAIR_LEAST
-			  ? 0
-			  : task->se.sum_exec_runtime - task->se.prev_sum_exec_runtime;
+	ran->ns = log->since_ns ? now_ns - log->since_ns : 0;
+	log->since_ns = now_ns;
 	ran->pid = task->tgid;
 	ran->tid = task->pid;
 	bpf_probe_read_kernel(ran->comm, COMM_BYTES, task->comm);

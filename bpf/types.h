@@ -79,7 +79,6 @@ struct cfs_rq {
 struct sched_entity {
 	struct cfs_rq *cfs_rq; /* only in kernels with CONFIG_FAIR_GROUP_SCHED */
 	u64 sum_exec_runtime; /* how long it has run, ns */
-	u64 prev_sum_exec_runtime; /* that, when it came onto its CPU; of a fair class */
 };
 
 struct sched_info {
@@ -196,7 +195,6 @@ struct files_struct {
 };
 
 struct task_struct {
-	int prio; /* below 100: real time */
 	unsigned int __state; /* TASK_* */
 	struct restart_block restart_block;
 	void *stack;	      /* of the kernel */

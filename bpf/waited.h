@@ -73,7 +73,12 @@ static __always_inline void instead_settle(struct off_cpu *off)
 		return;
 	off->instead_pid = ran->pid;
 	off->instead_tid = ran->tid;
-	off->instead = is_target(ran->pid) ? 0 : stranger_text(ran->comm, ran->pid, ran->tid);
+	if (!ran->tid)
+		off->instead = TEXT_NOBODY;
+	else
+		off->instead = is_target(ran->pid)
+				       ? 0
+				       : stranger_text(ran->comm, ran->pid, ran->tid);
 }
 
 /* By the system call that the thread is in. ret_waited says nothing yet. last: of its place, NULL: an iterator asks. */

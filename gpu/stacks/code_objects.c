@@ -152,9 +152,9 @@ static u64 identity_word(const struct code *code, u32 number)
 	return word_in(code->bytes, places[number] * 8U);
 }
 
-/* Of those that are numbered the words around the number tell (what its size and first line are, and the number): the lines of the cache that
- * the others are in need not be there. */
-#define NUMBERED_FIRST 4U
+/* Of those that are numbered the words up to the number tell: the lines of the cache that the others are in need not be there. The number alone does not,
+ * another interpreter counts from the same on. */
+#define NUMBERED_FIRST 0U
 #define NUMBERED_LAST  6U
 
 static bool has_same_words(const struct code *code, const u64 words[CODE_PAST_WORDS])
@@ -367,12 +367,16 @@ static struct code_seen *see(struct code_past *past, const struct code *code, u3
 {
 	struct code_seen *seen = &past->codes[set][way];
 
-	past->addresses[set][way] = code->address;
+	/* Who leaves here in its middle (a signal handler that ends the thread) leaves none. */
+	past->addresses[set][way] = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (u32 i = 0; i < CODE_PAST_WORDS; i++)
 		seen->words[i] = identity_word(code, i);
 	seen->hash = hash_words(code->address, seen->words);
 	seen->id = 0;
 	seen->first_traced = int_in(code->bytes, code->layout->code_first_traced);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	past->addresses[set][way] = code->address;
 	return seen;
 }
 
@@ -412,6 +416,7 @@ struct code_object_seen code_objects_get(const struct python_reader *reader, u64
 	if (!seen->id || whole != seen->whole) {
 		seen->id = whole ? number_of(reader, whole, &code) : 0;
 		seen->whole = whole;
+		seen->first_traced = int_in(code.bytes, layout->code_first_traced);
 	}
 	return (struct code_object_seen){seen->id, seen->first_traced};
 }

@@ -14,6 +14,9 @@ struct stack_trace stack_trace_begin(struct stack_past *past, u32 filled)
 		past->first = STACK_PAST_STEPS;
 	past->filled = filled;
 	trace.next = past->first;
+	/* Who leaves the walk in its middle (a signal handler that ends the thread) leaves none. */
+	past->first = STACK_PAST_STEPS;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return trace;
 }
 
@@ -54,10 +57,12 @@ struct stack_step *stack_trace_step(struct stack_trace *trace)
 void stack_trace_end(struct stack_trace *trace)
 {
 	struct stack_past *past = trace->past;
+	u32 first = trace->made <= trace->kept ? trace->kept - trace->made : STACK_PAST_STEPS;
 
 	if (!past)
 		return;
-	past->first = trace->made <= trace->kept ? trace->kept - trace->made : STACK_PAST_STEPS;
-	if (past->first < trace->kept)
-		memcpy(&past->steps[past->first], past->made, trace->made * sizeof(past->made[0]));
+	if (first < trace->kept)
+		memcpy(&past->steps[first], past->made, trace->made * sizeof(past->made[0]));
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	past->first = first;
 }

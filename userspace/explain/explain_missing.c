@@ -13,7 +13,7 @@ static const struct {
 #include "explain/missing.def"
 };
 
-#define HANDED_OVER_NOTHING "its agent ended before CUPTI had handed over anything"
+#define HANDED_OVER_NOTHING "its agent ended before CUPTI had handed over any work of a GPU"
 
 /* Of several nobody knows, each may have one of its own. */
 static const char *remedy_for(const char *why)

@@ -209,8 +209,11 @@ bool view_own_frame(const struct view *view, u32 pid, u32 stack, const char *ker
 /* One that calls itself is no caller of its own. */
 static bool is_same_function(const struct view_frame *frame, const struct view_frame *other)
 {
+	if (!*frame->name && !*other->name)
+		return true; /* that is not known */
 	return frame->function_line == other->function_line && !strcmp(frame->name, other->name) &&
-	       !strcmp(frame->module, other->module);
+	       !strcmp(frame->module, other->module) &&
+	       (!frame->python || !strcmp(frame->file, other->file));
 }
 
 bool view_own_caller(const struct view *view, u32 pid, u32 stack, struct view_frame *ret_frame)
@@ -221,7 +224,7 @@ bool view_own_caller(const struct view *view, u32 pid, u32 stack, struct view_fr
 	enum sort sort = own_frame(view, pid, stack, NULL, &own);
 	size_t count = view_frames(view, pid, stack, &frames, &cut), next = 0;
 
-	if (sort < SORT_NATIVE)
+	if (sort < SORT_NATIVE || !*own.name)
 		return false;
 	while (next < count && sort_of(view, &frames[next], NULL) != sort)
 		next++;

@@ -98,6 +98,7 @@ static void resolve(const struct agents *agents, struct agent *agent)
 		return;
 	agent->report.outcome = AGENT_WORKS;
 	agent->report.cut = agents_state(agent) < AGENT_STATE_DRAINED && !agent->report.finalizing;
+	agent->report.ended = target_is_gone(agents_process(agent));
 	agents_look_for_answer(agents, agent);
 	if (!agent->answered)
 		agents_fail(agent, "the agent gave no answer");
