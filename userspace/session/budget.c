@@ -39,39 +39,49 @@ static u64 cost_of(const struct budget_part *parts, size_t part_count, enum sort
 	return sum_ns;
 }
 
-bool budget_levels_are_over(struct budget_streak *streak, const struct budget_part *parts,
-			    size_t part_count, u64 cpu_ns, u64 passed_ns)
+/* It may cost that much, or what was said where that is more. */
+static double more_of(double percent, double max_percent)
+{
+	return max_percent > percent ? max_percent : percent;
+}
+
+double budget_of_levels_percent(struct budget_streak *streak, const struct budget_part *parts,
+				size_t part_count, u64 cpu_ns, u64 passed_ns)
 {
 	u64 cost_ns = cost_of(parts, part_count, OF_LEVELS);
 	bool works = is_over(cpu_ns, passed_ns, BUDGET_AT_WORK_PERCENT);
+	unsigned at_once_percent =
+		streak->has_begun ? BUDGET_AT_ONCE_PERCENT : BUDGET_AT_ONCE_FIRST_PERCENT;
 
 	/* A pause says nothing of the moments in which the target works. */
 	if (works && !is_over(cost_ns, cpu_ns, BUDGET_STREAK_PERCENT))
 		*streak = (struct budget_streak){0};
+	streak->has_begun = true;
 	if (!is_over(cost_ns, passed_ns, BUDGET_OF_ONE_CPU_PERCENT) ||
 	    !is_over(cost_ns, cpu_ns, BUDGET_OF_LEVELS_PERCENT))
-		return false;
+		return 0;
 	streak->readings++;
 	streak->cpu_ns += cpu_ns;
-	if (is_over(cost_ns, cpu_ns, BUDGET_AT_ONCE_PERCENT) &&
+	if (streak->readings >= BUDGET_STREAK_READINGS && streak->cpu_ns >= BUDGET_STREAK_CPU_NS)
+		return BUDGET_OF_LEVELS_PERCENT;
+	if (is_over(cost_ns, cpu_ns, at_once_percent) &&
 	    is_over(cost_ns, passed_ns, BUDGET_AT_ONCE_OF_ONE_CPU_PERCENT))
-		return true;
-	return streak->readings >= BUDGET_STREAK_READINGS && streak->cpu_ns >= BUDGET_STREAK_CPU_NS;
+		return BUDGET_AT_ONCE_PERCENT;
+	return 0;
 }
 
 size_t budget_choose(const struct budget_part *parts, size_t part_count, u64 cpu_ns,
 		     const struct budget_limits *limits)
 {
-	if (limits->of_api &&
-	    is_over(cost_of(parts, part_count, OF_API), cpu_ns,
-		    limits->max_percent > BUDGET_OF_API_PERCENT ? limits->max_percent
-								: BUDGET_OF_API_PERCENT))
+	double max_percent = limits->max_percent;
+
+	if (limits->of_api && is_over(cost_of(parts, part_count, OF_API), cpu_ns,
+				      more_of(BUDGET_OF_API_PERCENT, max_percent)))
 		return dearest(parts, part_count, cpu_ns, OF_API);
-	if (limits->of_levels &&
-	    is_over(cost_of(parts, part_count, OF_LEVELS), cpu_ns, BUDGET_OF_LEVELS_PERCENT))
+	if (limits->levels_percent > 0 && is_over(cost_of(parts, part_count, OF_LEVELS), cpu_ns,
+						  more_of(limits->levels_percent, max_percent)))
 		return dearest(parts, part_count, cpu_ns, OF_LEVELS);
-	if (limits->max_percent > 0 &&
-	    is_over(cost_of(parts, part_count, EVERY), cpu_ns, limits->max_percent))
+	if (max_percent > 0 && is_over(cost_of(parts, part_count, EVERY), cpu_ns, max_percent))
 		return dearest(parts, part_count, cpu_ns, EVERY);
 	return BUDGET_NONE;
 }

@@ -16,9 +16,11 @@
 /* Stacks of launches, where it is not said of how many: less than what anybody notices; beyond it they are sampled, so often. */
 #define BUDGET_OF_LAUNCH_STACKS_PERCENT	 1
 #define BUDGET_LAUNCH_SAMPLES_PER_SECOND 1000
-/* What costs so much is not looked at twice, unless it is less than this of one CPU: the first half second of a service that waits much is dear
- * (each stack comes for the first time), and says nothing of the others. */
+/* What costs so much is not looked at twice, unless it is less than this of one CPU. Then so much goes that the rest is below it: what is near
+ * the budget has to be so for long. The first half second is dear (each stack comes for the first time, and starting up took time from the targets), and
+ * says nothing of the others unless it is dearer still. */
 #define BUDGET_AT_ONCE_PERCENT		  20
+#define BUDGET_AT_ONCE_FIRST_PERCENT	  40
 #define BUDGET_AT_ONCE_OF_ONE_CPU_PERCENT 5
 /* A streak is ended by a reading below this, and has lasted after so many readings with so much CPU time. */
 #define BUDGET_STREAK_PERCENT  4
@@ -42,18 +44,20 @@ struct budget_part {
 struct budget_streak {
 	unsigned readings;
 	u64 cpu_ns;
+	bool has_begun; /* there was a reading before */
 };
 
 /*
  * One more reading: parts, over cpu_ns of the targets' CPU time, in passed_ns. Is the budget of levels passed for so long that neither a
  * busy moment of the target nor one of the machine explains it? A reading just below the budget breaks no streak. One that is far above
- * it, and much of one CPU, is enough by itself.
+ * it, and much of one CPU, is enough by itself. Returns what levels are to be held to now, in percent; 0: to nothing.
  */
-bool budget_levels_are_over(struct budget_streak *streak, const struct budget_part *parts,
-			    size_t part_count, u64 cpu_ns, u64 passed_ns);
+double budget_of_levels_percent(struct budget_streak *streak, const struct budget_part *parts,
+				size_t part_count, u64 cpu_ns, u64 passed_ns);
 
 struct budget_limits {
-	bool of_levels;	    /* hold what levels switched on to its budget */
+	/* Hold what levels switched on to this, or to max_percent where that is more; 0: don't. */
+	double levels_percent;
 	double max_percent; /* hold everything to this; 0: no such budget */
 	bool of_api;	    /* hold calls of CUDA to theirs, or to max_percent where that is more */
 };

@@ -452,8 +452,8 @@ static void keep_within(struct session *session, struct overhead_part *parts, si
 							 .api = parts[i].api,
 							 .goes_first = parts[i].goes_first};
 	session_launch_forget(session, parts, budget, count);
-	limits.of_levels =
-		budget_levels_are_over(&session->streak, budget, count, cpu_ns, passed_ns);
+	limits.levels_percent =
+		budget_of_levels_percent(&session->streak, budget, count, cpu_ns, passed_ns);
 	hold(session, parts, budget, count, cpu_ns, &limits);
 }
 
