@@ -515,7 +515,7 @@ static int begin(struct run *run, const struct why_gaps *gaps, struct err *err)
 const struct view_kept_kind why_threads_kinds[] = {
 	{KIND_api, false},
 	{KIND_off_cpu, true},
-	{KIND_sample, false},
+	{KIND_sample, true},
 	{0, false},
 };
 
