@@ -13,7 +13,7 @@
 #include "golden_views.h"
 #include "why/why_times.h"
 
-/* Sums by what has to be the same: code is told of by samples, each in its own way. */
+/* Sums by what has to be the same: code is told of by samples, each in its own way, and how much of what may be a wait is code by the causes alone. */
 struct sum {
 	u32 gpu;
 	enum why_sort sort;
@@ -29,7 +29,8 @@ struct sums {
 
 static void sums_add(struct sums *sums, struct sum wanted)
 {
-	bool is_code = wanted.sort == WHY_CODE || wanted.sort == WHY_UNSAMPLED;
+	bool is_code = wanted.sort == WHY_CODE || wanted.sort == WHY_UNSAMPLED ||
+		       wanted.sort == WHY_CODE_OR_WAIT;
 
 	if (is_code) {
 		wanted.sort = WHY_CODE;

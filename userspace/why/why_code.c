@@ -78,16 +78,22 @@ static s64 faults_of(struct why_code *code, u32 pid, u32 stack)
 			       view_frame_append_name);
 }
 
+static bool is_or_wait(const struct why_cause *cause)
+{
+	return cause->sort == WHY_CODE_OR_WAIT;
+}
+
 /* Its place; -ENOMEM. */
 static s64 thread_of(struct why_code *code, const struct why_cause *cause)
 {
 	s64 pair = why_tally_pair(code->tally, cause);
-	const u64 *known = pair < 0 ? NULL : map_find(&code->places, cause->gpu, (u64)pair);
+	u64 key = (u64)is_or_wait(cause) << 32 | cause->gpu;
+	const u64 *known = pair < 0 ? NULL : map_find(&code->places, key, (u64)pair);
 
 	if (known || pair < 0)
 		return known ? (s64)*known : pair;
 	if (array_reserve(&code->threads, &code->thread_capacity, code->thread_count + 1) ||
-	    map_set(&code->places, cause->gpu, (u64)pair, code->thread_count))
+	    map_set(&code->places, key, (u64)pair, code->thread_count))
 		return -ENOMEM;
 	code->threads[code->thread_count] = (struct why_code_thread){0};
 	return (s64)code->thread_count++;
@@ -156,6 +162,16 @@ static void note_gap(struct why_code *code, u32 place, u64 gap)
 		memcpy(room, &sighting, sizeof(sighting));
 }
 
+static void fill_pool(struct why_code_pool *pool, const struct why_code_part *part, u64 amount)
+{
+	if (part->sampled) {
+		pool->samples += amount;
+		pool->sampled_ns += amount * part->period_ns;
+	} else {
+		pool->ns += amount;
+	}
+}
+
 /* Its place; -ENOMEM. held: of the amount. */
 static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64 amount, u64 held)
 {
@@ -165,8 +181,8 @@ static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 	if (place < 0)
 		return -ENOMEM;
 	thread = &code->threads[code->parts[place].thread];
-	*(wanted->sampled ? &thread->held.samples : &thread->held.ns) += held;
-	*(wanted->sampled ? &thread->rest.samples : &thread->rest.ns) += amount - held;
+	fill_pool(&thread->held, wanted, held);
+	fill_pool(&thread->rest, wanted, amount - held);
 	code->parts[place].amount += amount;
 	code->parts[place].held += held;
 	if (wanted->sampled)
@@ -176,22 +192,36 @@ static s64 add(struct why_code *code, struct why_code_part *wanted, u64 gap, u64
 	return place;
 }
 
+/* Its time of one group; -ENOMEM. */
+static s64 add_time(struct why_code *code, struct why_code_part *part, u64 gap, u64 since_ns,
+		    u64 until_ns)
+{
+	return add(code, part, gap, until_ns - since_ns,
+		   why_tally_held(&part->cause, since_ns, until_ns));
+}
+
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap,
 		 u64 since_ns, u64 until_ns)
 {
 	struct why_code_part part = {.cause = *cause, .what = what};
+	s64 place;
 
-	why_notes_add_code(code->tally->notes, cause, what, since_ns, until_ns);
+	if (since_ns >= until_ns)
+		return 0;
 	part.cause.group = WHY_ALL;
-	if (since_ns < until_ns && add(code, &part, gap, until_ns - since_ns,
-				       why_tally_held(cause, since_ns, until_ns)) < 0)
+	place = add_time(code, &part, gap, since_ns, until_ns);
+	if (place < 0)
 		return -ENOMEM;
+	/* When it ran, and when it waited, samples do not tell. */
+	if (is_or_wait(cause))
+		why_notes_add(code->tally->notes, cause, (u32)place, since_ns, until_ns);
+	else
+		why_notes_add_code(code->tally->notes, cause, what, since_ns, until_ns);
 	while (code->tally->slices && since_ns < until_ns) {
 		u64 end_ns = until_ns;
 
 		part.cause.group = why_tally_cut(code->tally, since_ns, &end_ns);
-		if (part.cause.group && add(code, &part, gap, end_ns - since_ns,
-					    why_tally_held(cause, since_ns, end_ns)) < 0)
+		if (part.cause.group && add_time(code, &part, gap, since_ns, end_ns) < 0)
 			return -ENOMEM;
 		since_ns = end_ns;
 	}
@@ -263,10 +293,10 @@ static int note_caller(struct why_code *code, const struct why_code_part *part, 
 	return why_callers_add(callers, part->what, pid, stack, 1);
 }
 
-int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u64 ts, u32 pid,
-		    u32 stack)
+int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u64 ts,
+		    u64 period_ns, u32 pid, u32 stack)
 {
-	struct why_code_part part = {.cause = *cause, .sampled = true};
+	struct why_code_part part = {.cause = *cause, .sampled = true, .period_ns = period_ns};
 	s64 what = why_code_of(code, pid, stack), place;
 	u64 held = why_tally_held(cause, ts, ts + 1);
 
@@ -283,8 +313,25 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 	place = add(code, &part, gap, 1, held);
 	if (place < 0)
 		return -ENOMEM;
-	why_notes_add_sample(code->tally->notes, cause, (u32)place, ts);
+	if (!is_or_wait(cause))
+		why_notes_add_sample(code->tally->notes, cause, (u32)place, ts);
 	return 0;
+}
+
+static int add_waited(struct map *waited, size_t row, u32 what, u64 ns)
+{
+	u64 *known = map_find(waited, row, what);
+
+	if (known)
+		*known += ns;
+	return known ? 0 : map_set(waited, row, what, ns);
+}
+
+int why_code_waited(struct why_code *code, size_t row, u32 what, u64 ns)
+{
+	return add_waited(&code->waited, row, what, ns) || add_waited(&code->waited, row, ~0U, ns)
+		       ? -ENOMEM
+		       : 0;
 }
 
 static u64 share_of(u64 ns, u64 samples, u64 all)
@@ -301,12 +348,35 @@ static u64 take(struct why_code_pool *pool, u64 samples, u64 all)
 	return share_of(pool->ns, pool->shared, all) - share_of(pool->ns, before, all);
 }
 
+/* What samples stand for, and of that part its share; of what is not sampled that of the rest. */
+static u64 share_of_pool(const struct why_code_part *part, struct why_code_pool *pool, u64 amount)
+{
+	u64 ran_ns = pool->sampled_ns < pool->ns ? pool->sampled_ns : pool->ns, *shared, all, ns;
+
+	if (!amount)
+		return 0;
+	shared = part->sampled ? &pool->shared : &pool->left_ns;
+	all = part->sampled ? pool->samples : pool->ns;
+	ns = part->sampled ? ran_ns : pool->ns - ran_ns;
+	*shared += amount;
+	return share_of(ns, *shared, all) - share_of(ns, *shared - amount, all);
+}
+
+static u64 time_of_either(const struct why_code_part *part, struct why_code_thread *thread,
+			  u64 *ret_held_ns)
+{
+	*ret_held_ns = share_of_pool(part, &thread->held, part->held);
+	return *ret_held_ns + share_of_pool(part, &thread->rest, part->amount - part->held);
+}
+
 /* Where there are samples elsewhere alone these stand for it. */
 static u64 time_of(const struct why_code_part *part, struct why_code_thread *thread,
 		   u64 *ret_held_ns)
 {
 	u64 all = thread->held.samples + thread->rest.samples;
 
+	if (is_or_wait(&part->cause))
+		return time_of_either(part, thread, ret_held_ns);
 	*ret_held_ns = part->held;
 	if (!part->sampled)
 		return all ? 0 : part->amount;
@@ -372,13 +442,49 @@ static int count_sightings(struct why_code *code, struct err *err)
 	return result;
 }
 
+/* What most of its waits were for; 0: less than half of them for any one thing. */
+static u32 waited_most(const struct why_code *code, size_t row)
+{
+	const u64 *all = map_find(&code->waited, row, ~0U);
+
+	for (size_t i = 0; all && i < code->waited.capacity; i++) {
+		const struct map_slot *slot = &code->waited.slots[i];
+
+		if (slot->used && slot->key_a == row && slot->key_b != ~0U &&
+		    2 * slot->value > *all)
+			return (u32)slot->key_b;
+	}
+	return 0;
+}
+
+/* Number of what is known of a time in which a thread ran or waited. */
+static s64 name_either(struct why_code *code, const struct why_code_part *part)
+{
+	_cleanup_text_ struct text text = {0};
+	u32 most = waited_most(code, part->cause.row_index);
+
+	if (!most)
+		return part->what;
+	text_appendf(&text, "%s, as while waits were recorded",
+		     code->tally->why->whats.strings[most]);
+	return text.failed ? -ENOMEM : why_what(code->tally->why, text_string(&text));
+}
+
 /* Notes have parts by their places. */
-static void name_parts(const struct why_code *code)
+static int name_parts(struct why_code *code)
 {
 	u32 *whats = why_notes_name_parts(code->tally->notes, code->part_count);
 
-	for (size_t i = 0; whats && i < code->part_count; i++)
-		whats[i] = code->parts[code->parts[i].into].what;
+	for (size_t i = 0; whats && i < code->part_count; i++) {
+		const struct why_code_part *part = &code->parts[code->parts[i].into];
+		s64 what = is_or_wait(&part->cause) && !part->sampled ? name_either(code, part)
+								      : part->what;
+
+		if (what < 0)
+			return -ENOMEM;
+		whats[i] = (u32)what;
+	}
+	return 0;
 }
 
 static int tell(struct why_code *code)
@@ -387,11 +493,16 @@ static int tell(struct why_code *code)
 		const struct why_code_part *part = &code->parts[i];
 		u64 held_ns, ns = time_of(part, &code->threads[part->thread], &held_ns);
 		struct why_cause wanted = part->cause, *cause;
+		s64 what = part->what;
 
 		if (!ns)
 			continue;
 		wanted.sort = part->sampled ? WHY_CODE : WHY_UNSAMPLED;
-		cause = why_tally_cause(code->tally, &wanted, part->what);
+		if (is_or_wait(&part->cause) && !part->sampled) {
+			wanted.sort = WHY_CODE_OR_WAIT;
+			what = name_either(code, part);
+		}
+		cause = what < 0 ? NULL : why_tally_cause(code->tally, &wanted, (u32)what);
 		if (!cause)
 			return -ENOMEM;
 		cause->ns += ns;
@@ -405,9 +516,9 @@ int why_code_finish(struct why_code *code, struct err *err)
 {
 	int result;
 
-	if (join_parts(code) || why_lines_find(&code->lines, &code->tally->why->hot_lines))
+	if (join_parts(code) || why_lines_find(&code->lines, &code->tally->why->hot_lines) ||
+	    name_parts(code))
 		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
-	name_parts(code);
 	result = count_sightings(code, err);
 	if (result == 0 && tell(code))
 		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
@@ -425,6 +536,7 @@ void why_code_free(struct why_code *code)
 	why_doings_free(&code->doings);
 	why_lines_free(&code->lines);
 	map_free(&code->places);
+	map_free(&code->waited);
 	map_free(&code->part_places);
 	free(code->threads);
 	free(code->parts);

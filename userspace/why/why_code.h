@@ -2,6 +2,8 @@
 /*
  * What code threads ran while a GPU was idle: the time is exact, and is shared out by the samples of that thread in such times; of a thread without
  * samples it is told by what it launched next.
+ * Where waits are not recorded (any more) it is not known when a thread ran: there it has run for as long as its samples stand for, and the rest, of the sort
+ * WHY_CODE_OR_WAIT, is told by what it waited for before in times in which a GPU was idle.
  * On its way into a page fault and back the kernel takes no interrupts: a sample that is due then is taken at the instruction that faults. So samples at an
  * instruction that was found in faults WHY_CODE_FAULTS_PER_SPOT times as often count as page faults, too.
  */
@@ -35,14 +37,17 @@ struct why_code {
 		u64 faults, itself; /* samples */
 	} *spots; /* of place 0 is none */
 	size_t spot_count, spot_capacity;
-	struct map places; /* (GPU, thread and who waits for it) -> place in threads */
+	struct map places; /* (GPU and whether of WHY_CODE_OR_WAIT, thread and who waits for it) -> place in threads */
 	struct why_code_thread {
 		struct why_code_pool {
 			u64 ns, samples;
-			u64 shared; /* samples that time was given for already */
+			u64 sampled_ns;	   /* that the samples stand for */
+			u64 shared; /* samples that time was given for already, */
+			u64 left_ns;	   /* and ns that a share of what no sample stands for was */
 		} held, rest; /* what a call held, see why_cause, and what none did */
 	} *threads;
 	size_t thread_count, thread_capacity;
+	struct map waited; /* (row, number of what) -> how long it waited for that while a GPU was idle; what ~0: in all */
 	struct map part_places; /* (place in threads; what, spot and whether sampled) -> place in parts */
 	struct why_code_part {
 		struct why_cause cause; /* GPU, group and threads */
@@ -50,6 +55,7 @@ struct why_code {
 		u32 spot; /* its place, 0: not at an instruction that is known */
 		u32 what_of_faults; /* what it is if that spot's samples are of page faults */
 		bool sampled;
+		u64 period_ns; /* that its sample stands for */
 		u64 amount, held; /* samples, or ns; how many of them a call held */
 		u64 gaps, last_gap; /* of samples: counted in the end */
 		size_t into; /* the part that its samples are joined into, mostly itself */
@@ -65,10 +71,12 @@ struct why_code {
 
 /* 0 or -ENOMEM, all but those that say otherwise. */
 int why_code_init(struct why_code *code, const struct view *view, struct why_tally *tally);
-/* Time of gap number `gap` in which the thread of a cause ran; what: number of what else is known of it. */
+/* Time of gap number `gap` in which the thread of a cause ran, or, of WHY_CODE_OR_WAIT, did one or the other; what: number of what else is known of it. */
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap, u64 since_ns, u64 until_ns);
-/* It was found at a stack. */
-int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u64 ts, u32 pid, u32 stack);
+/* It was found at a stack; of WHY_CODE_OR_WAIT, too. period_ns: that a sample stands for. */
+int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 gap, u64 ts, u64 period_ns, u32 pid, u32 stack);
+/* What the thread of a gap waited for, while that was recorded; what: its number. */
+int why_code_waited(struct why_code *code, size_t row, u32 what, u64 ns);
 /* Number of the program's own function in a stack; code->unknown: of none. */
 s64 why_code_of(struct why_code *code, u32 pid, u32 stack);
 /* The same, of a call or a wait: of Python with the line that it is at. */

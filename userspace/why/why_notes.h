@@ -13,7 +13,7 @@ enum { WHY_RUN_GAPS, WHY_RUN_EDGES, WHY_RUN_THREADS, WHY_RUNS };
 
 struct why_note {
 	u64 since_ns, until_ns;
-	u32 what; /* number of a string in why.whats; of WHY_CODE that of a part */
+	u32 what; /* number of a string in why.whats; of WHY_CODE and WHY_CODE_OR_WAIT that of a part */
 	u32 row, waiter; /* as in why_cause; ~0: none */
 	u32 sort;
 };

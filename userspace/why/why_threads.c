@@ -180,10 +180,10 @@ static int add_code(struct run *run, const struct part *part, const struct why_s
 	s64 what = part->row == part->cursor->gap.row
 			   ? why_describe_launch(&run->describe, &part->cursor->gap)
 			   : run->code.unknown;
-	const struct why_cause cause = cause_of(run, part, WHY_UNSAMPLED);
+	bool or_waits = !run->has_waits || part->since_ns >= thread->waits_until_ns;
+	const struct why_cause cause =
+		cause_of(run, part, or_waits ? WHY_CODE_OR_WAIT : WHY_UNSAMPLED);
 
-	if (!run->has_waits || part->since_ns >= thread->waits_until_ns)
-		return add(run, part, WHY_CODE_OR_WAIT, what);
 	if (what < 0 || add_at(run, part, &cause) ||
 	    why_callers_add(&run->tally->why->callers, (u32)what,
 			    process_of(run, part->cursor->gap.row), part->cursor->gap.stack,
@@ -232,12 +232,29 @@ static int add_without_thread(struct run *run, const struct part *part, enum why
 			     part->since_ns, part->until_ns);
 }
 
+/* What the gap's thread waits for itself, where the same is not known of later gaps. */
+static int note_wait(struct run *run, const struct part *part)
+{
+	const struct why_state *thread = &run->states.threads[part->cursor->gap.row];
+	s64 what;
+
+	if (thread->waits_until_ns >= view_survey(run->view)->window_end_ns || !thread->waits ||
+	    thread->calls || is_ready(thread, part->since_ns))
+		return 0;
+	what = why_describe_wait(&run->describe, &thread->wait, thread->wait_name, WHY_SIDE_WAITS);
+	return what < 0 ? -ENOMEM
+			: why_code_waited(&run->code, part->cursor->gap.row, (u32)what,
+					  part->until_ns - part->since_ns);
+}
+
 /* In one state, and nothing ended in it. */
 static int add_part(struct run *run, const struct part *part)
 {
 	const struct why_state *thread = &run->states.threads[part->row];
 	enum why_sort edge = edge_of(run, part);
 
+	if (note_wait(run, part))
+		return -ENOMEM;
 	if (edge != WHY_SORTS)
 		return add_without_thread(run, part, edge);
 	if (part->since_ns >= thread->calls_until_ns)
@@ -468,8 +485,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 	if (thread->calls || thread->waits)
 		return 0;
 	/* Where that is not known any more the time is none of code's. */
-	if (!run->has_waits || event->ts >= thread->waits_until_ns ||
-	    event->ts >= thread->calls_until_ns)
+	if (event->ts >= thread->calls_until_ns)
 		return 0;
 	for (u32 gpu = 0; gpu < run->tally->why->gpu_count; gpu++) {
 		struct why_cursor *cursor = &run->cursors[gpu];
@@ -484,10 +500,14 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 			continue;
 		if (!cursor->has_held && hold(run, cursor))
 			return no_memory(err);
-		cause = cause_of(run, &part, WHY_CODE);
+		cause = cause_of(run, &part,
+				 !run->has_waits || event->ts >= thread->waits_until_ns
+					 ? WHY_CODE_OR_WAIT
+					 : WHY_CODE);
 		cause.group = why_tally_cut(run->tally, event->ts, &until_ns);
 		if (why_code_sample(&run->code, &cause, cursor->gap.number, event->ts,
-				    event->record->pid, event->record->stack))
+				    thread->sample_period_ns, event->record->pid,
+				    event->record->stack))
 			return no_memory(err);
 	}
 	return 0;

@@ -220,7 +220,7 @@ static int read_ahead(const struct why_times *times, struct why_times_place *pla
 		return 0;
 	}
 	memcpy(&place->ahead, next, sizeof(place->ahead));
-	if (place->ahead.sort == WHY_CODE)
+	if (place->ahead.sort == WHY_CODE || place->ahead.sort == WHY_CODE_OR_WAIT)
 		place->ahead.what = times->notes.parts[place->ahead.what];
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * When GPUs were idle, and why then: the causes of why.h as spans of their GPU, for who draws them. Those of a GPU are disjoint, come in the order of
  * time and cover its idle time, each nanosecond once. Their sums are those of the causes; only of what code a thread ran, a span has the nearest
- * sample, where a cause's time is shared out by all samples of that thread.
+ * sample, where a cause's time is shared out by all samples of that thread, and where waits are not recorded a span is of code or waits, samples or not.
  */
 #ifndef GPUPROBE_WHY_WHY_TIMES_H
 #define GPUPROBE_WHY_WHY_TIMES_H
