@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "why/why_mostly.h"
 
 typedef void append_frame(const struct view_frame *frame, struct text *text);
 
@@ -487,7 +488,44 @@ static int name_parts(struct why_code *code)
 	return 0;
 }
 
-static int tell(struct why_code *code)
+/* What of a thread samples are of, of all times; or -ENOMEM. */
+static int find_mostly(const struct why_code *code, struct why_mostly *ret_mostly)
+{
+	for (size_t i = 0; i < code->part_count; i++) {
+		const struct why_code_part *part = &code->parts[i];
+		const struct why_code_thread *thread = &code->threads[part->thread];
+		int result = 0;
+
+		if (part->cause.group != WHY_ALL || is_or_wait(&part->cause) || !part->amount)
+			continue;
+		if (part->sampled)
+			result = why_mostly_add(ret_mostly, &part->cause, part->what, part->amount);
+		else if (thread->held.samples + thread->rest.samples)
+			result = why_mostly_add_time(ret_mostly, &part->cause, part->amount);
+		if (result)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A time without a sample of which nothing else is known. */
+static void name_by_others(const struct why_code *code, const struct why_mostly *mostly,
+			   const struct why_code_part *part, u64 ns, struct why_cause *cause,
+			   s64 *what)
+{
+	u32 found = *what == (s64)code->unknown && cause->sort == WHY_UNSAMPLED
+			    ? why_mostly_find(mostly, &part->cause, ns)
+			    : WHY_MOSTLY_UNKNOWN;
+
+	/* Garbage is collected, and pages come, now and then. */
+	if (found == WHY_MOSTLY_UNKNOWN ||
+	    why_doing_of_words(code->tally->why->whats.strings[found]))
+		return;
+	cause->sort = WHY_CODE;
+	*what = found;
+}
+
+static int tell(struct why_code *code, const struct why_mostly *mostly)
 {
 	for (size_t i = 0; i < code->part_count; i++) {
 		const struct why_code_part *part = &code->parts[i];
@@ -502,6 +540,7 @@ static int tell(struct why_code *code)
 			wanted.sort = WHY_CODE_OR_WAIT;
 			what = name_either(code, part);
 		}
+		name_by_others(code, mostly, part, ns, &wanted, &what);
 		cause = what < 0 ? NULL : why_tally_cause(code->tally, &wanted, (u32)what);
 		if (!cause)
 			return -ENOMEM;
@@ -514,14 +553,16 @@ static int tell(struct why_code *code)
 
 int why_code_finish(struct why_code *code, struct err *err)
 {
+	struct why_mostly mostly = {0};
 	int result;
 
 	if (join_parts(code) || why_lines_find(&code->lines, &code->tally->why->hot_lines) ||
 	    name_parts(code))
 		return err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
 	result = count_sightings(code, err);
-	if (result == 0 && tell(code))
+	if (result == 0 && (find_mostly(code, &mostly) || tell(code, &mostly)))
 		result = err_errno(err, -ENOMEM, "can't tell why GPUs are idle");
+	why_mostly_free(&mostly);
 	return result;
 }
 
