@@ -87,6 +87,7 @@ static enum explain_finding finding_of_held(const struct why *why, const struct 
 static enum explain_finding finding_of_own(const struct why_cause *cause)
 {
 	enum explain_finding finding = EXPLAIN_FINDINGS;
+	bool is_launch;
 
 	if (cause->sort == WHY_QUEUED && cause->ns / (cause->gaps ?: 1) >= QUEUE_NS)
 		finding = EXPLAIN_STREAM;
@@ -97,9 +98,10 @@ static enum explain_finding finding_of_own(const struct why_cause *cause)
 		finding = finding_of_words(cause->what);
 	else
 		finding = finding_of_doing(cause);
-	/* In the call that launches, or behind it, it runs no other code, however long that takes. */
-	if (finding == EXPLAIN_FINDINGS && cause->is_long && cause->sort != WHY_LAUNCH &&
-	    cause->sort != WHY_BEGIN)
+	/* In the call that launches, or behind it, it runs no other code, as long as that takes no longer than launches do. */
+	is_launch = (cause->sort == WHY_LAUNCH || cause->sort == WHY_BEGIN) &&
+		    cause->ns / (cause->gaps ?: 1) < WHY_LONG_NS;
+	if (finding == EXPLAIN_FINDINGS && cause->is_long && !is_launch)
 		finding = cause->sort == WHY_CODE_OR_WAIT ? EXPLAIN_CODE_OR_WAITS : EXPLAIN_CODE;
 	return finding == EXPLAIN_FINDINGS ? EXPLAIN_LAUNCH : finding;
 }

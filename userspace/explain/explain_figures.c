@@ -155,7 +155,7 @@ static void append_place(const struct explain *explain, const struct explain_sai
 	append_top(explain, &evidence_of(explain, said)->places, PLACE_COLUMNS, true, text);
 }
 
-/* "; that takes 976 ms in all, more than the call costs: make it faster first". It is as long without the call, if not all of it in the way of the GPU. */
+/* "; GPUs are idle for 976 ms behind that in all, more than the call costs: make it faster first" */
 static void append_all_of(const struct explain *explain, const struct explain_places *behind,
 			  const struct explain_said *said, struct text *text)
 {
@@ -168,9 +168,9 @@ static void append_all_of(const struct explain *explain, const struct explain_pl
 	number = string_table_find(&code->names, top.name, strlen(top.name));
 	if (number < 0 || top.ns + code->items[number].ns <= said->cost_ns)
 		return;
-	text_append(text, "; that takes ");
+	text_append(text, "; GPUs are idle for ");
 	explain_append_time(top.ns + code->items[number].ns, text);
-	text_append(text, " in all, more than the call costs: make it faster first");
+	text_append(text, " behind that in all, more than the call costs: make it faster first");
 }
 
 /* ", then mostly decode work.py:11 (train) (2.10 s)"; nothing where samples do not tell of most of it. */

@@ -110,7 +110,11 @@ void gpu_config_agents(const struct options *options, const struct attachment *a
 		.targets = attachment->targets,
 		.target_count = attachment->target_count,
 		.refused = (const char *const *)attachment->gpu.refused,
-		.expected_count = attachment->gpu.cuda_count - attachment->gpu.refused_count,
+		/* Those that began with CUDA later are among the refused only. */
+		.expected_count =
+			attachment->gpu.cuda_count > attachment->gpu.refused_count
+				? attachment->gpu.cuda_count - attachment->gpu.refused_count
+				: 0,
 		.nvtx = levels_has(options, LEVEL_nvtx),
 		.stacks = launch_stacks(options).by_agent,
 		.cupti_named = options->cupti,

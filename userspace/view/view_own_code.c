@@ -58,6 +58,9 @@ static const char *const source_parts[] = {
 #include "view/library_code.def"
 };
 
+/* What somebody typed in: it is the program. Of IPython, and of notebooks of Databricks. */
+static const char *const typed_in[] = {"<stdin>", "<ipython-input-", "<command-"};
+
 static bool begins_with_one(const char *string, const char *const *prefixes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -119,7 +122,8 @@ static enum sort sort_of_python(const char *file)
 		return SORT_PYTHON_FRAMEWORK;
 	/* <string>, <template>: what somebody compiled, who is of more use, unless it is all that there is (python -c). */
 	if (*file == '<' && strncmp(file, "<frozen ", strlen("<frozen ")))
-		return SORT_PYTHON_LIBRARY;
+		return begins_with_one(file, typed_in, ARRAY_SIZE(typed_in)) ? SORT_PYTHON
+									     : SORT_PYTHON_LIBRARY;
 	/* .../lib/python3.12/threading.py, <frozen runpy> */
 	if (strstr(file, "/lib/python3.") || !strncmp(file, "<frozen ", strlen("<frozen ")))
 		return SORT_PYTHON_STANDARD;

@@ -201,6 +201,19 @@ static s64 add_time(struct why_code *code, struct why_code_part *part, u64 gap, 
 		   why_tally_held(&part->cause, since_ns, until_ns));
 }
 
+/* In the place of a number: all of a thread's waits, and its code. */
+#define WAITED (~0U)
+#define RAN    (~0U - 1)
+
+static int add_waited(struct map *waited, size_t row, u32 what, u64 ns)
+{
+	u64 *known = map_find(waited, row, what);
+
+	if (known)
+		*known += ns;
+	return known ? 0 : map_set(waited, row, what, ns);
+}
+
 int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what, u64 gap,
 		 u64 since_ns, u64 until_ns)
 {
@@ -218,6 +231,9 @@ int why_code_add(struct why_code *code, const struct why_cause *cause, u32 what,
 		why_notes_add(code->tally->notes, cause, (u32)place, since_ns, until_ns);
 	else
 		why_notes_add_code(code->tally->notes, cause, what, since_ns, until_ns);
+	if (!is_or_wait(cause) &&
+	    add_waited(&code->waited, cause->row_index, RAN, until_ns - since_ns))
+		return -ENOMEM;
 	while (code->tally->slices && since_ns < until_ns) {
 		u64 end_ns = until_ns;
 
@@ -319,18 +335,10 @@ int why_code_sample(struct why_code *code, const struct why_cause *cause, u64 ga
 	return 0;
 }
 
-static int add_waited(struct map *waited, size_t row, u32 what, u64 ns)
-{
-	u64 *known = map_find(waited, row, what);
-
-	if (known)
-		*known += ns;
-	return known ? 0 : map_set(waited, row, what, ns);
-}
-
 int why_code_waited(struct why_code *code, size_t row, u32 what, u64 ns)
 {
-	return add_waited(&code->waited, row, what, ns) || add_waited(&code->waited, row, ~0U, ns)
+	return add_waited(&code->waited, row, what, ns) ||
+			       add_waited(&code->waited, row, WAITED, ns)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -443,16 +451,20 @@ static int count_sightings(struct why_code *code, struct err *err)
 	return result;
 }
 
-/* What most of its waits were for; 0: less than half of them for any one thing. */
-static u32 waited_most(const struct why_code *code, size_t row)
+/* What most of its waits were for, while they were recorded; 0: less than half for any one thing. Where samples do not tell of code: half of what it did. */
+static u32 waited_most(const struct why_code *code, const struct why_code_part *part)
 {
-	const u64 *all = map_find(&code->waited, row, ~0U);
+	const struct why_code_thread *thread = &code->threads[part->thread];
+	bool are_sampled = thread->held.samples + thread->rest.samples;
+	size_t row = part->cause.row_index;
+	const u64 *waited = map_find(&code->waited, row, WAITED);
+	const u64 *ran = are_sampled ? NULL : map_find(&code->waited, row, RAN);
 
-	for (size_t i = 0; all && i < code->waited.capacity; i++) {
+	for (size_t i = 0; waited && i < code->waited.capacity; i++) {
 		const struct map_slot *slot = &code->waited.slots[i];
 
-		if (slot->used && slot->key_a == row && slot->key_b != ~0U &&
-		    2 * slot->value > *all)
+		if (slot->used && slot->key_a == row && slot->key_b < RAN &&
+		    2 * slot->value > *waited + (ran ? *ran : 0))
 			return (u32)slot->key_b;
 	}
 	return 0;
@@ -462,7 +474,7 @@ static u32 waited_most(const struct why_code *code, size_t row)
 static s64 name_either(struct why_code *code, const struct why_code_part *part)
 {
 	_cleanup_text_ struct text text = {0};
-	u32 most = waited_most(code, part->cause.row_index);
+	u32 most = waited_most(code, part);
 
 	if (!most)
 		return part->what;

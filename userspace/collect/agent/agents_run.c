@@ -70,6 +70,8 @@ static void say_share(const struct agents *agents, u32 share_ms, struct err *err
 {
 	size_t length = strlen(err->message);
 
+	if (agents->config.expected_count < 2)
+		return;
 	err_set(err, err->code, "%s%s It had %.1f of the %u s that %zu processes share.",
 		err->message, length && err->message[length - 1] == '.' ? "" : ".", share_ms / 1e3,
 		START_ALL_MS / 1000, agents->config.expected_count);
