@@ -34,21 +34,21 @@ static void append_string(struct text *text, const char *key, const char *value)
 	json_append_string(text, value);
 }
 
+/* Nobody, of 0 percent, where that is not known. */
 static void append_caller(const struct explain *explain, const struct explain_place *place,
 			  struct text *text)
 {
 	_cleanup_text_ struct text caller = {0};
-	u32 percent;
+	u32 percent = 0;
+	bool known = place->what && why_callers_find(&explain->why.callers, explain->view,
+						     place->what - 1, &caller, &percent);
 
-	if (place->what && why_callers_find(&explain->why.callers, explain->view, place->what - 1,
-					    &caller, &percent)) {
-		append_string(text, "called_by", text_string(&caller));
-		append_number(text, "called_by_percent", percent);
-	}
+	append_string(text, "called_by", known ? text_string(&caller) : "");
+	append_number(text, "called_by_percent", known ? percent : 0);
 	text->failed |= caller.failed;
 }
 
-static void append_places(const struct explain *explain, const char *key,
+static void append_places(const struct explain *explain, const char *key, bool with_callers,
 			  const struct explain_places *places, struct text *text)
 {
 	struct explain_place top[TOP_MOST];
@@ -62,7 +62,8 @@ static void append_places(const struct explain *explain, const char *key,
 		json_append_string(text, top[i].name);
 		append_number(text, "ns", top[i].ns);
 		append_number(text, "count", top[i].count);
-		append_caller(explain, &top[i], text);
+		if (with_callers)
+			append_caller(explain, &top[i], text);
 		text_append_char(text, '}');
 	}
 	text_append_char(text, ']');
@@ -246,8 +247,8 @@ static void append_finding(const struct explain *explain, const struct explain_s
 	append_string(text, "known_by", explain_finding_known_by(explain, said));
 	append_string(text, "evidence", text_string(&sentence));
 	append_string(text, "try", explain_finding_remedy(said->finding));
-	append_places(explain, "places", &evidence->places, text);
-	append_places(explain, "threads", &evidence->threads, text);
+	append_places(explain, "places", true, &evidence->places, text);
+	append_places(explain, "threads", false, &evidence->threads, text);
 	text_append_char(text, '}');
 	text->failed |= sentence.failed;
 }
@@ -355,8 +356,8 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_number(text, "idle_unknown_ns", explain->unknown_ns);
 	append_steps(explain, text);
 	append_findings(explain, text);
-	append_places(explain, "kernels", &explain->kernels, text);
-	append_places(explain, "code", &explain->code, text);
+	append_places(explain, "kernels", false, &explain->kernels, text);
+	append_places(explain, "code", false, &explain->code, text);
 	append_launches(explain, text);
 	append_number(text, "gpu_memory_used_bytes", explain->memory_used_bytes);
 	append_number(text, "gpu_memory_bytes", explain->memory_bytes);
