@@ -104,6 +104,31 @@ TEST(interpreters_that_say_nothing_of_themselves_are_opened)
 	free(image);
 }
 
+/* A thread runs while its frames are read: behind many that are right, what is wrong has changed meanwhile. */
+TEST(chains_too_long_to_stand_still_are_opened)
+{
+	static const struct {
+		int right, result;
+	} chains[] = {{31, -EILSEQ}, {32, 0}, {40, 0}};
+	struct image *image = malloc(sizeof(*image));
+
+	for (size_t i = 0; i < ARRAY_SIZE(chains); i++) {
+		struct python_process process;
+		char version[PYTHON_VERSION_BYTES];
+		struct err err = {0};
+
+		memset(image, 0, sizeof(*image));
+		build_3_11(image);
+		for (u64 frame = 0; frame < (u64)chains[i].right; frame++) {
+			put(image, FRAMES + 80 * frame + 32, CODE);
+			put(image, FRAMES + 80 * frame + 48, FRAMES + 80 * (frame + 1));
+			put(image, FRAMES + 80 * frame + 64, 0);
+		}
+		CHECK_U64(open_image(image, version, &process, &err), chains[i].result);
+	}
+	free(image);
+}
+
 struct change {
 	build_image build;
 	u64 address, word;

@@ -13,6 +13,7 @@
 #define THREADS_MAX  10000
 #define FRAMES_MAX   20000 /* in all */
 #define TRIES	     5	   /* threads run while they are looked at */
+#define FRAMES_SURE  32	   /* in a row: a chain of thousands changes before its end is reached */
 #define TYPE_DEALLOC 48	   /* tp_dealloc of a type, in all versions */
 
 /* Of glibc: where in what the thread pointer leads to the first block of thread-specific data is, how many there are in a block, and
@@ -242,13 +243,13 @@ static bool is_code(const struct python_memory *memory, const struct python_proc
 	       is_text(memory, word_at(code, layout->code_name));
 }
 
-/* How many frames the thread has; -1: what should be a frame is none. */
+/* How many frames the thread has, FRAMES_SURE at most; -1: what should be a frame is none. */
 static int count_frames(const struct python_memory *memory, const struct python_process *process,
 			u64 thread, unsigned *left)
 {
 	const struct python_layout *layout = &process->layout;
-	int count = 0;
-	u64 at;
+	int count = 0, seen = 0;
+	u64 at, passed = 0;
 
 	if (!read_word(memory, thread + layout->thread_frame, &at))
 		return -1;
@@ -256,9 +257,15 @@ static int count_frames(const struct python_memory *memory, const struct python_
 	    (layout->cframe_frame || layout->cframe_previous) &&
 	    !read_word(memory, at + layout->cframe_frame, &at))
 		return -1;
-	for (; at && *left; --*left) {
+	for (; at && count < FRAMES_SURE && *left; --*left) {
 		struct frame frame;
 
+		/* One that comes again is in a ring. */
+		if (at == passed)
+			return -1;
+		if (!(seen & (seen - 1)))
+			passed = at;
+		seen++;
 		if (at % 8 || !memory->read(memory->data, at, &frame, layout->frame_bytes))
 			return -1;
 		if (layout->boundary != PYTHON_BOUNDARY_SHIM ||
@@ -270,7 +277,7 @@ static int count_frames(const struct python_memory *memory, const struct python_
 		}
 		at = word_at(&frame, layout->frame_previous);
 	}
-	return at ? -1 : count;
+	return at && count < FRAMES_SURE ? -1 : count;
 }
 
 struct confirmed {
