@@ -65,6 +65,7 @@ struct inject_plan {
 	bool with_running;		/* threads that run are usable, too: for a while none that waits was to be had */
 	u32 running_ms;			/* inject_run() tries those that run for so long at most; the caller may change it */
 	bool impatient;			/* by the caller: behind that it gives up, and will come again */
+	u64 vdso_start, vdso_end;	/* 0: it has none */
 	bool resident_page;		/* an earlier agent left its page (gpu/shared.h, AGENT_MEMFD_RESIDENT) */
 	const struct inject_waiting *waiting; /* as inject_plan() got it */
 	u64 given_up_ns;		/* since when nobody wants it any more; 0: somebody does */

@@ -64,7 +64,7 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 	const struct user_regs_struct *general = &injector->session.saved.general;
 	/* Just behind a system call it stands where one stands that waits, and is judged as that one. */
 	bool in_code = injector->session.saved.in_code,
-	     as_waiting = !in_code || injector->session.behind_call;
+	     as_waiting = !in_code || injector->session.behind != INJECT_BEHIND_NEVER;
 	struct inject_own_stack stack;
 	char reason[INJECT_REASON_BYTES];
 	struct elf_frame frame;
@@ -72,9 +72,9 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 
 	/* In the middle of code mostly that is what speaks against it: it is let go soon. */
 	registers_frame(general, &frame);
-	if (!as_waiting &&
-	    inject_stack_judge_code(injector->plan->stacks, injector->memory_fd, &frame, reason,
-				    sizeof(reason)) != INJECT_VERDICT_SAFE)
+	if (in_code && injector->session.behind != INJECT_BEHIND_CALL &&
+	    inject_stack_judge_code(injector->plan->stacks, injector->memory_fd, &frame, as_waiting,
+				    reason, sizeof(reason)) != INJECT_VERDICT_SAFE)
 		return err_set(err, -EAGAIN, "thread %u %s", injector->session.tid, reason);
 	if (in_code && !is_of_libc(injector))
 		return err_set(err, -EAGAIN, "thread %u was not made by the C library",

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "elf/elf_vdso.h"
 #include "inject/inject_libc.h"
 #include "inject/inject_parts.h"
 #include "inject/inject_stack.h"
@@ -231,7 +232,7 @@ static int check_left(const struct target *target, u64 deadline_ns,
 	}
 }
 
-/* Mappings of what earlier agents left. */
+/* Mappings of what earlier agents left, and of the kernel's own code. */
 static int maps_look(const struct target *target, struct inject_plan *plan)
 {
 	_cleanup_free_ char *maps = NULL;
@@ -244,6 +245,10 @@ static int maps_look(const struct target *target, struct inject_plan *plan)
 		return result;
 	at = maps;
 	while (maps_next(&at, &line)) {
+		if (strcmp(line.path, ELF_VDSO_NAME) == 0) {
+			plan->vdso_start = line.start;
+			plan->vdso_end = line.end;
+		}
 		if (strncmp(line.path, MEMFD_PREFIX, strlen(MEMFD_PREFIX)) != 0)
 			continue;
 		if (strstr(line.path, AGENT_MEMFD_RESIDENT))
@@ -345,7 +350,7 @@ static int plan_make(const struct target *target, u64 deadline_ns, struct inject
 		modules_free(&modules);
 		return result;
 	}
-	if (inject_stacks_open(&modules, &plan->stacks))
+	if (inject_stacks_open(&modules, plan->vdso_start, plan->vdso_end, &plan->stacks))
 		return err_set(err, -ENOMEM, "out of memory");
 	return threads_wait(target, deadline_ns, plan, err);
 }

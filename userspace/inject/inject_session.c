@@ -216,8 +216,9 @@ static int check_code(struct inject_session *session, struct err *err)
 		return err_set(err, -EAGAIN, "thread %u may be in a restartable sequence",
 			       session->tid);
 	session->saved.in_code = true;
-	session->behind_call = registers_after_system_call(&session->saved, &number) &&
-			       inject_wait_takes_behind(number) && is_behind_instruction(session);
+	session->behind = INJECT_BEHIND_NEVER;
+	if (registers_after_system_call(&session->saved, &number) && is_behind_instruction(session))
+		session->behind = inject_wait_takes_behind(number);
 	session->restart_number = 0;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #define GPUPROBE_INJECT_INJECT_SESSION_H
 
 #include "inject/inject_registers.h"
+#include "inject/inject_wait.h"
 #include "base/err.h"
 
 struct inject_session {
@@ -22,7 +23,7 @@ struct inject_session {
 	bool stopped;		/* it is stopped, by us, and knows what it will do when it goes on */
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
-	bool behind_call;	/* saved.in_code: just behind a system call that has ended, of those that inject_wait.def has for that */
+	enum inject_behind behind; /* saved.in_code: just behind a system call that has ended, of those that inject_wait.def has for that? */
 	bool spins;		/* its stops are waited for without a pause at first */
 	bool killed_at_start;	/* by the caller: its filter (seccomp), which is held up, would kill it at what is still to be done until made_tid */
 	bool borrowed;		/* it has run something for us */

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "elf/elf.h"
+#include "elf/elf_vdso.h"
 #include "inject/inject_session.h"
 #include "process/maps.h"
 #include "process/proc_file.h"
@@ -83,6 +85,8 @@ struct stack_file {
 
 struct inject_stacks {
 	struct module_list modules;
+	struct code_module
+		vdso; /* the kernel's code for some functions of the C library, a part of that here */
 	struct stack_file *files;
 	size_t count;
 };
@@ -124,7 +128,17 @@ static bool tells_names(const struct code_module *module)
 	return module->main_executable;
 }
 
-int inject_stacks_open(struct module_list *modules, struct inject_stacks **ret_stacks)
+static void add_vdso(struct inject_stacks *stacks, u64 start, u64 end)
+{
+	stacks->vdso = (struct code_module){
+		.path = (char *)ELF_VDSO_NAME, .fd = elf_vdso_open(), .start = start, .end = end};
+	stacks->files[stacks->count] =
+		(struct stack_file){.module = &stacks->vdso, .prepared = true, .is_start = true};
+	file_open(&stacks->files[stacks->count++]);
+}
+
+int inject_stacks_open(struct module_list *modules, u64 vdso_start, u64 vdso_end,
+		       struct inject_stacks **ret_stacks)
 {
 	struct inject_stacks *stacks = calloc(1, sizeof(*stacks));
 
@@ -151,6 +165,8 @@ int inject_stacks_open(struct module_list *modules, struct inject_stacks **ret_s
 			elf_symbols_load(file->file, "", &file->symbols, NULL);
 		file->symbols_tried = true;
 	}
+	if (vdso_start)
+		add_vdso(stacks, vdso_start, vdso_end);
 	*ret_stacks = stacks;
 	return 0;
 }
@@ -163,6 +179,8 @@ struct inject_stacks *inject_stacks_free(struct inject_stacks *stacks)
 		elf_file_free(stacks->files[i].file);
 	}
 	if (stacks) {
+		if (stacks->vdso.path && stacks->vdso.fd >= 0)
+			close(stacks->vdso.fd);
 		free(stacks->files);
 		modules_free(&stacks->modules);
 	}
@@ -384,11 +402,11 @@ static const char *code_frame_refused(const struct stack_file *file, u64 address
 }
 
 enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int memory_fd,
-					    const struct elf_frame *frame, char *ret_reason,
-					    size_t reason_bytes)
+					    const struct elf_frame *frame, bool behind_call,
+					    char *ret_reason, size_t reason_bytes)
 {
 	struct elf_frame at = *frame;
-	bool is_start = false;
+	bool is_start = false, in_call = behind_call;
 	int result = 1;
 
 	for (size_t depth = 0; result == 1 && depth < FRAMES_MAX; depth++) {
@@ -396,11 +414,13 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 		struct stack_file *file = file_find(stacks, address);
 		bool was_start = is_start;
 		const char *refused =
-			file ? code_frame_refused(file, address, depth == 0) : "code of no file";
+			file ? code_frame_refused(file, address, depth == 0 && !in_call)
+			     : "code of no file";
 
 		if (refused)
 			return in_code(ret_reason, reason_bytes, refused);
-		is_start |= file->is_start;
+		in_call &= file->is_start;
+		is_start |= file->is_start && !in_call;
 		result = file->unwind ? elf_unwind_step(file->unwind, file->bias, depth == 0,
 							word_read, &memory_fd, &at)
 				      : -ENOENT;

@@ -17,8 +17,9 @@ enum inject_verdict {
 struct inject_stacks;
 
 /* Prepares for all threads of a process: reads the symbols of its C library and of its program. modules: of this
- * process alone; they are taken over, also on failure. */
-int inject_stacks_open(struct module_list *modules, struct inject_stacks **ret_stacks);
+ * process alone; they are taken over, also on failure. vdso_start: 0: it has none. */
+int inject_stacks_open(struct module_list *modules, u64 vdso_start, u64 vdso_end,
+		       struct inject_stacks **ret_stacks);
 struct inject_stacks *inject_stacks_free(struct inject_stacks *stacks);
 
 /* ret_reason: what was found, for people. frame: the registers, as far as they are known. */
@@ -26,9 +27,9 @@ enum inject_verdict inject_stack_judge(struct inject_stacks *stacks, int memory_
 				       char *ret_reason, size_t reason_bytes);
 
 /* Of one that was stopped in the middle of code: SAFE, UNKNOWN or UNSAFE. Code of which inject_stacks_prepare_code() knows nothing is
- * UNSAFE. */
+ * UNSAFE. behind_call: it stands behind a system call that it made in the C library, whose innermost frames are then not looked at. */
 enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int memory_fd, const struct elf_frame *frame,
-					    char *ret_reason, size_t reason_bytes);
+					    bool behind_call, char *ret_reason, size_t reason_bytes);
 /* Opens all files, so that a thread need not be stopped for it. NULL, or why no thread of the process can be taken in the middle of code. */
 const char *inject_stacks_prepare_code(struct inject_stacks *stacks);
 

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #define CALL(number)
+#define OUTSIDE(number)
 #define WHOLE(number)
 #define WAIT(number, name, argument, limit) {number, name, argument, INJECT_WAIT_##limit},
 static const struct inject_wait waits[] = {
@@ -18,9 +19,17 @@ static const u64 calls[] = {
 #include "inject/inject_wait.def"
 };
 #undef CALL
-#undef WHOLE
+#undef OUTSIDE
 
 #define CALL(number)
+#define OUTSIDE(number) number,
+static const u64 outside_calls[] = {
+#include "inject/inject_wait.def"
+};
+#undef OUTSIDE
+#undef WHOLE
+
+#define OUTSIDE(number)
 #define WHOLE(number) number,
 static const u64 whole_calls[] = {
 #include "inject/inject_wait.def"
@@ -59,9 +68,12 @@ bool inject_wait_has_limit(const struct inject_wait *wait, const u64 arguments[6
 	return true;
 }
 
-bool inject_wait_takes_behind(u64 number)
+enum inject_behind inject_wait_takes_behind(u64 number)
 {
-	return is_among(calls, ARRAY_SIZE(calls), number);
+	if (is_among(calls, ARRAY_SIZE(calls), number))
+		return INJECT_BEHIND_CALL;
+	return is_among(outside_calls, ARRAY_SIZE(outside_calls), number) ? INJECT_BEHIND_OUTSIDE
+									  : INJECT_BEHIND_NEVER;
 }
 
 bool inject_wait_is_whole(u64 number)

@@ -22,7 +22,12 @@ const struct inject_wait *inject_wait_find(u64 number);
 bool inject_wait_has_limit(const struct inject_wait *wait, const u64 arguments[6]);
 
 /* May a thread be borrowed that stands behind it, when it has ended? */
-bool inject_wait_takes_behind(u64 number);
+enum inject_behind {
+	INJECT_BEHIND_NEVER,
+	INJECT_BEHIND_OUTSIDE, /* only where no allocator may be on its stack */
+	INJECT_BEHIND_CALL,
+};
+enum inject_behind inject_wait_takes_behind(u64 number);
 /* Does it all that was asked for, also of a thread that is stopped meanwhile? */
 bool inject_wait_is_whole(u64 number);
 

@@ -6,13 +6,15 @@
  *	inject_runs WHERE	all; or where it is alone, but for moments that are too short to meet: "spin", "thread" (the same beside
  *				one in the library), "library" (the C library's), "callback" (what that calls), "handler" (of a
  *				signal), "sequence" (one that is restartable), "calls" (system calls that
- *				take long), "allocator" (such below a function that is named as one that allocates)
+ *				take long), "allocator" (such below a function that is named as one that allocates), "yields" (sched_yield()),
+ *				"callback_yields" (that in what the C library calls), "clock" (of its own CPU time, a call that the kernel's own code in it makes)
  *
  * "ready"; SIGTERM ends it: "same", or what differed.
  */
 #include <errno.h>
 #include <immintrin.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #if __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
@@ -271,6 +274,43 @@ static int __attribute__((noinline)) in_my_malloc(void)
 	return wrong;
 }
 
+/* It lets others run, as one does that spins for what another one writes. */
+static int __attribute__((noinline)) in_yields(void)
+{
+	int wrong = 0;
+
+	while (!wanted_end && !wrong) {
+		errno = CALL_ERRNO;
+		if (sched_yield() || errno != CALL_ERRNO)
+			wrong = printf("errno %d\n", errno);
+	}
+	return wrong;
+}
+
+static int __attribute__((noinline)) in_clock(void)
+{
+	struct timespec time = {0}, before;
+	int wrong = 0;
+
+	for (before = time; !wanted_end && !wrong; before = time)
+		if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) || time.tv_sec < before.tv_sec)
+			wrong = printf("the clock goes back\n");
+	return wrong;
+}
+
+static int yield_until_end(const void *a, const void *b)
+{
+	return in_yields() || a < b ? -1 : a > b;
+}
+
+static int in_callback_yields(void)
+{
+	int numbers[] = {1, 2};
+
+	qsort(numbers, 2, sizeof(numbers[0]), yield_until_end);
+	return 0;
+}
+
 static int in_all(void)
 {
 	int wrong = 0;
@@ -310,9 +350,12 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } places[] = {
-	{"all", in_all},	   {"spin", in_spin},		{"thread", in_thread},
-	{"library", in_library},   {"callback", in_callback},	{"handler", in_handler},
+	{"all", in_all},	   {"spin", in_spin},
+	{"thread", in_thread},	   {"library", in_library},
+	{"callback", in_callback}, {"handler", in_handler},
 	{"calls", in_calls},	   {"allocator", in_my_malloc},
+	{"yields", in_yields},	   {"callback_yields", in_callback_yields},
+	{"clock", in_clock},
 #ifdef RSEQ_SIG
 	{"sequence", in_sequence},
 #endif
