@@ -30,8 +30,10 @@
 #include "base/clock.h"
 #include "../gpu/shared.h"
 
-#define AGAIN_NS   (20 * NS_PER_MILLISECOND)
-#define RUNNING_MS 3000
+#define AGAIN_NS	 (20 * NS_PER_MILLISECOND)
+#define STOPPED_NS	 NS_PER_SECOND
+#define STOPPED_AGAIN_NS (2 * NS_PER_MILLISECOND)
+#define RUNNING_MS	 3000
 #define RUNNING_AFTER_NS \
 	(200 * NS_PER_MILLISECOND) /* before that a thread that waits may turn up */
 #define ORPHAN_NS	 (200 * NS_PER_MILLISECOND) /* for a thread of an agent to show */
@@ -95,11 +97,6 @@ static int check_process(const struct target *target, struct err *err)
 			target, err, -EOPNOTSUPP,
 			"it is gVisor's sandbox, which runs its processes itself; run gpuprobe "
 			"in there");
-	if (target_is_stopped(target))
-		return refuse(
-			target, err, -EOPNOTSUPP,
-			"it is stopped (SIGSTOP), so a thread of the agent would not run; let "
-			"it go on (SIGCONT) first");
 	if (cgroup_is_frozen(target->pid))
 		return refuse(target, err, -EOPNOTSUPP,
 			      "it is frozen by its cgroup (docker pause, systemctl freeze), so a "
@@ -328,12 +325,37 @@ static int threads_wait(const struct target *target, u64 deadline_ns, struct inj
 	}
 }
 
+/* What limits CPU time by signals (cpulimit) stops it for some tens of ms each time. */
+static int stop_wait(const struct target *target, u64 deadline_ns,
+		     const struct inject_waiting *waiting, struct err *err)
+{
+	u64 until_ns = clock_monotonic_ns() + STOPPED_NS;
+
+	if (until_ns > deadline_ns)
+		until_ns = deadline_ns;
+	while (target_is_stopped(target)) {
+		int result = ask(target, waiting, "it to go on, which is stopped (SIGSTOP)",
+				 until_ns, err);
+
+		if (result)
+			return result;
+		if (clock_monotonic_ns() >= until_ns)
+			return refuse(target, err, -EOPNOTSUPP,
+				      "it is stopped (SIGSTOP), so a thread of the agent would not "
+				      "run; let it go on (SIGCONT) first");
+		nanosleep(&(struct timespec){0, STOPPED_AGAIN_NS}, NULL);
+	}
+	return 0;
+}
+
 static int plan_make(const struct target *target, u64 deadline_ns, struct inject_plan *plan,
 		     struct err *err)
 {
 	struct module_list modules;
 	int result = check_process(target, err);
 
+	if (!result)
+		result = stop_wait(target, deadline_ns, plan->waiting, err);
 	if (!result)
 		result = check_left(target, deadline_ns, plan->waiting, err);
 	if (result)
