@@ -17,6 +17,8 @@
 #include "base/cleanup.h"
 
 #define FRAMES_MAX 256
+/* Of the C library, innermost, behind a system call: what calls it, with a cancellation point and the vdso. Deeper ones may have locks. */
+#define CALL_FRAMES_MAX 3
 
 struct rule {
 	const char *glob;
@@ -74,7 +76,7 @@ struct stack_file {
 	const struct code_module *module;
 	struct elf_file *file;
 	struct elf_unwind *unwind;
-	struct elf_symbols symbols; /* of the C library and the main program only */
+	struct elf_symbols symbols; /* of the libraries of START_FILE and the main program only */
 	u64 bias;
 	bool tried, symbols_tried;
 	/* As to threads that run, once that is known: */
@@ -119,13 +121,20 @@ static void file_open(struct stack_file *file)
 	file->unwind = elf_unwind_open(file->file);
 }
 
-static bool tells_names(const struct code_module *module)
+static const struct rule *rule_find(const struct rule *rules, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fnmatch(rules[i].glob, name, 0) == 0)
+			return &rules[i];
+	return NULL;
+}
+
+static bool is_start_file(const struct code_module *module)
 {
 	for (size_t n = 0; n < module->name_count; n++)
-		if (fnmatch("libc.so.6", module->names[n], 0) == 0 ||
-		    fnmatch("libc-2.*.so", module->names[n], 0) == 0)
+		if (rule_find(start_rules, ARRAY_SIZE(start_rules), module->names[n]))
 			return true;
-	return module->main_executable;
+	return false;
 }
 
 static void add_vdso(struct inject_stacks *stacks, u64 start, u64 end)
@@ -158,7 +167,7 @@ int inject_stacks_open(struct module_list *modules, u64 vdso_start, u64 vdso_end
 		struct stack_file *file = &stacks->files[i];
 
 		file->module = &stacks->modules.items[i];
-		if (!tells_names(file->module))
+		if (!file->module->main_executable && !is_start_file(file->module))
 			continue;
 		file_open(file);
 		if (file->file)
@@ -217,14 +226,6 @@ static struct stack_file *file_find(struct inject_stacks *stacks, u64 address)
 	for (size_t i = 0; i < stacks->count; i++)
 		if (file_covers(&stacks->files[i], address))
 			return &stacks->files[i];
-	return NULL;
-}
-
-static const struct rule *rule_find(const struct rule *rules, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (fnmatch(rules[i].glob, name, 0) == 0)
-			return &rules[i];
 	return NULL;
 }
 
@@ -346,9 +347,7 @@ static void prepare_file(struct stack_file *file)
 	if (file->prepared)
 		return;
 	file_open(file);
-	for (size_t n = 0; n < module->name_count; n++)
-		file->is_start |=
-			rule_find(start_rules, ARRAY_SIZE(start_rules), module->names[n]) != NULL;
+	file->is_start = is_start_file(module);
 	file->is_allocator = !file->is_start && defines_allocator(file->file);
 	file->prepared = true;
 }
@@ -419,7 +418,7 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 
 		if (refused)
 			return in_code(ret_reason, reason_bytes, refused);
-		in_call &= file->is_start;
+		in_call &= file->is_start && depth < CALL_FRAMES_MAX;
 		is_start |= file->is_start && !in_call;
 		result = file->unwind ? elf_unwind_step(file->unwind, file->bias, depth == 0,
 							word_read, &memory_fd, &at)

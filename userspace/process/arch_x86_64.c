@@ -36,6 +36,13 @@ bool arch_call_ends_by_stop(long call)
 		SYS_readv,
 		SYS_recvfrom,
 		SYS_recvmsg,
+		/* Of files by FUSE, whose program is told of the stop. */
+		SYS_stat,
+		SYS_lstat,
+		SYS_fstat,
+		SYS_newfstatat,
+		SYS_statx,
+		SYS_lseek,
 		SYS_recvmmsg,
 		SYS_accept,
 		SYS_accept4,

@@ -8,7 +8,6 @@
  * "timeout" kinds wait for that time; "data" kinds are woken after it by a child process.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -28,8 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int milliseconds, pipe_fds[2], epoll_fd, listener, file;
-static char file_path[32];
+static int milliseconds, pipe_fds[2], epoll_fd, listener;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static socklen_t address_bytes;
 
@@ -168,46 +164,6 @@ static long do_wait(void)
 	return waitpid(-1, NULL, 0) > 0;
 }
 
-/* A child has the lock for a while. */
-static void child_locks(int (*lock)(int fd))
-{
-	struct timespec time = span();
-	char byte;
-
-	if (fork()) {
-		if (read(pipe_fds[0], &byte, 1) != 1)
-			exit(1);
-		return;
-	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (lock(open(file_path, O_RDWR)) || write(pipe_fds[1], "x", 1) != 1)
-		_exit(1);
-	nanosleep(&time, NULL);
-	_exit(0);
-}
-
-static int lock_file(int fd)
-{
-	return flock(fd, LOCK_EX);
-}
-
-static int lock_record(int fd)
-{
-	return fcntl(fd, F_SETLKW, &(struct flock){.l_type = F_WRLCK});
-}
-
-static long do_flock(void)
-{
-	child_locks(lock_file);
-	return lock_file(file);
-}
-
-static long do_fcntl(void)
-{
-	child_locks(lock_record);
-	return lock_record(file);
-}
-
 static void ignore(int signal_number)
 {
 }
@@ -259,8 +215,6 @@ static const struct kind {
 	{"futex", do_futex, -1, ETIMEDOUT},
 	{"read", do_read, 1, 0},
 	{"accept", do_accept, 1, 0},
-	{"flock", do_flock, 0, 0},
-	{"fcntl", do_fcntl, 0, 0},
 	{"wait", do_wait, 1, 0},
 	{"pause", do_pause, -1, EINTR},
 	{"sigsuspend", do_sigsuspend, -1, EINTR},
@@ -296,8 +250,6 @@ int main(int argc, char **argv)
 	milliseconds = atoi(argv[2]);
 	epoll_fd = epoll_create1(0);
 	epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pipe_fds[0], &(struct epoll_event){.events = EPOLLIN});
-	file = memfd_create("locked", 0);
-	snprintf(file_path, sizeof(file_path), "/proc/%d/fd/%d", getpid(), file);
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	address_bytes =
 		(socklen_t)(sizeof(sa_family_t) + 1 +
