@@ -168,11 +168,10 @@ static int make_with_gpu(struct explain *explain, struct err *err)
 	return result < 0 ? result : explain_slow_end(explain, err);
 }
 
-static int make(struct explain *explain, struct err *err)
+static int look(struct explain *explain, struct err *err)
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
 
-	explain->survey = view_survey(explain->view);
 	explain->has_gpu = view_has_any(explain->view, work);
 	explain->look = explain->has_gpu ? &explain_work : &explain_host;
 	explain->recorded_ns = 0;
@@ -180,6 +179,19 @@ static int make(struct explain *explain, struct err *err)
 		return make_with_gpu(explain, err);
 	explain->recorded_ns = explain->survey->window_end_ns - explain->survey->window_start_ns;
 	return run(explain, of_host, ARRAY_SIZE(of_host), err);
+}
+
+static int make(struct explain *explain, struct err *err)
+{
+	int result;
+
+	explain->survey = view_survey(explain->view);
+	if (explain_whose_init(explain))
+		return explain_no_memory(err);
+	result = look(explain, err);
+	if (result == 0 && explain_whose_tell(explain))
+		result = explain_no_memory(err);
+	return result;
 }
 
 static void explain_free(struct explain *explain)
@@ -197,6 +209,7 @@ static void explain_free(struct explain *explain)
 	explain_places_free(&explain->kernels);
 	explain_places_free(&explain->code);
 	why_free(&explain->why);
+	free(explain->is_shared);
 }
 
 int explain_append(struct view *view, const struct explain_style *style, struct text *text,

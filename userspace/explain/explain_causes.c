@@ -175,25 +175,27 @@ static void append_line(const struct why *why, const struct why_cause *cause, u3
 		text_appendf(text, ", %u %% at line %u", (u32)*line, (u32)(*line >> 32));
 }
 
-/* " (loader)"; ranks have one name all: " in python (7, rank 3)". */
-static void append_whose(const struct explain *explain, const struct why_cause *cause,
-			 struct text *text)
+/* " (loader)"; ranks have one name all: " in python (7, rank 3)". Returns the process that is to be told of the former; 0: none. */
+static u32 append_whose(const struct explain *explain, const struct why_cause *cause,
+			struct text *text)
 {
 	const struct view_row *rows = explain->survey->rows;
 
 	if (cause->row_index == WHY_NO_ROW)
-		return;
+		return 0;
 	if (cause->wait != WHY_WAIT_PEER) {
 		text_appendf(text, " (%s)", rows[cause->row_index].name);
-		return;
+		return explain->is_shared[cause->row_index] ? rows[cause->row_index].pid : 0;
 	}
 	text_append(text, " in ");
 	explain_process_append_short(explain, rows[cause->row_index].pid, text);
+	return 0;
 }
 
-/* "decode work.py:11 (loader)", "cudaDeviceSynchronize", "behind cudaDeviceSynchronize"; returns explain_place.what. */
+/* "decode work.py:11 (loader)", "cudaDeviceSynchronize", "behind cudaDeviceSynchronize"; returns explain_place.what. ret_pid: 0 at first, the process
+ * that is to be told. */
 static u32 name_place(const struct explain *explain, const struct why *why,
-		      const struct why_cause *cause, bool by_call, struct text *text)
+		      const struct why_cause *cause, bool by_call, struct text *text, u32 *ret_pid)
 {
 	const char *call = cause->held == WHY_NOT_HELD ? "" : why->whats.strings[cause->held];
 	u32 what = (u32)string_table_find(&why->whats, cause->what, strlen(cause->what));
@@ -212,7 +214,7 @@ static u32 name_place(const struct explain *explain, const struct why *why,
 	}
 	text_append(text, *cause->what ? cause->what : nameless_place(cause->sort));
 	append_line(why, cause, what, text);
-	append_whose(explain, cause, text);
+	*ret_pid = append_whose(explain, cause, text);
 	return *cause->what ? what + 1 : 0;
 }
 
@@ -221,12 +223,12 @@ static int add_place(const struct explain *explain, const struct why *why,
 		     struct explain_places *places)
 {
 	_cleanup_text_ struct text place = {0};
-	u32 what = name_place(explain, why, cause, by_call, &place);
+	u32 pid = 0, what = name_place(explain, why, cause, by_call, &place, &pid);
 
-	return place.failed || explain_places_add_what(places, text_string(&place), what, share->ns,
-						       share->gaps)
-		       ? -ENOMEM
-		       : 0;
+	if (place.failed ||
+	    explain_places_add_what(places, text_string(&place), what, share->ns, share->gaps))
+		return -ENOMEM;
+	return pid ? explain_places_add_pid(places, text_string(&place), pid, share->ns) : 0;
 }
 
 int explain_share_place_add(const struct explain *explain, const struct why *why,
@@ -251,7 +253,6 @@ static void append_stranger(const struct why_cause *cause, struct text *text)
 static int add_names(struct explain *explain, const struct why_cause *cause,
 		     const struct explain_share *share, struct explain_evidence *evidence)
 {
-	const struct view_row *rows = explain->survey->rows;
 	size_t waiter = cause->waiter == WHY_NO_ROW ? cause->row_index : cause->waiter;
 	_cleanup_text_ struct text name = {0};
 
@@ -266,15 +267,14 @@ static int add_names(struct explain *explain, const struct why_cause *cause,
 		return -ENOMEM;
 	if (cause->row_index == WHY_NO_ROW)
 		return 0;
-	if (cause->sort == WHY_WAIT && cause->wait == WHY_WAIT_OTHER && cause->waiter == WHY_NO_ROW)
-		append_stranger(cause, &name);
-	else
-		text_append(&name, rows[cause->row_index].name);
-	return name.failed ||
-			       explain_places_add(&evidence->threads, text_string(&name), share->ns,
-						  share->gaps) ||
-			       explain_places_add(&evidence->waiters, rows[waiter].name, share->ns,
-						  share->gaps)
+	if (explain_add_thread(explain, waiter, share->ns, share->gaps, &evidence->waiters))
+		return -ENOMEM;
+	if (cause->sort != WHY_WAIT || cause->wait != WHY_WAIT_OTHER || cause->waiter != WHY_NO_ROW)
+		return explain_add_thread(explain, cause->row_index, share->ns, share->gaps,
+					  &evidence->threads);
+	append_stranger(cause, &name);
+	return name.failed || explain_places_add(&evidence->threads, text_string(&name), share->ns,
+						 share->gaps)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -326,15 +326,6 @@ int explain_causes_add(struct explain *explain)
 
 /* ---- behind the run over the work ---- */
 
-static int merge_places(const struct explain_places *from, struct explain_places *to)
-{
-	for (size_t i = 0; i < from->names.count; i++)
-		if (explain_places_add_what(to, from->items[i].name, from->items[i].what,
-					    from->items[i].ns, from->items[i].count))
-			return -ENOMEM;
-	return 0;
-}
-
 /* All of one finding to another one. */
 static int merge(struct explain *explain, enum explain_finding from_finding,
 		 enum explain_finding to_finding)
@@ -351,10 +342,11 @@ static int merge(struct explain *explain, enum explain_finding from_finding,
 	to->count += from->count;
 	to->seen_ns += from->seen_ns;
 	to->sampled_ns += from->sampled_ns;
-	if (merge_places(&from->places, &to->places) ||
-	    merge_places(&from->threads, &to->threads) ||
-	    merge_places(&from->waiters, &to->waiters) ||
-	    merge_places(&from->behind, &to->behind) || merge_places(&from->at, &to->at))
+	if (explain_places_merge(&from->places, &to->places) ||
+	    explain_places_merge(&from->threads, &to->threads) ||
+	    explain_places_merge(&from->waiters, &to->waiters) ||
+	    explain_places_merge(&from->behind, &to->behind) ||
+	    explain_places_merge(&from->at, &to->at))
 		return -ENOMEM;
 	explain_evidence_free(from);
 	*from = (struct explain_evidence){0};

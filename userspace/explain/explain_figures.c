@@ -140,7 +140,7 @@ static void append_top(const struct explain *explain, const struct explain_place
 		text_append(text, "not known");
 		return;
 	}
-	explain_append_name(top.name, columns, text);
+	explain_append_name(explain_place_name(&top), columns, text);
 	if (with_time && top.ns) {
 		text_append(text, " (");
 		explain_append_time(top.ns, text);
@@ -219,7 +219,8 @@ static void append_waited_for(const struct explain *explain, const struct explai
 	struct explain_place thread, waiter;
 
 	if (explain_places_top(&evidence->threads, &thread, 1) &&
-	    explain_places_top(&evidence->waiters, &waiter, 1) && !strcmp(thread.name, waiter.name))
+	    explain_places_top(&evidence->waiters, &waiter, 1) &&
+	    !strcmp(explain_place_name(&thread), explain_place_name(&waiter)))
 		text_append(text, "another ");
 	append_thread(explain, said, text);
 }

@@ -73,7 +73,7 @@ static int add_to(struct run *run, enum explain_finding finding, const struct vi
 	if (is_code ? add_place(run, event, place, ns, &evidence->places)
 		    : explain_places_add(&evidence->places, place, ns, 1))
 		return -ENOMEM;
-	return explain_places_add(&evidence->threads, event->row->name, ns, 1);
+	return explain_add_thread(run->explain, event->row_index, ns, 1, &evidence->threads);
 }
 
 /* ---- waits ---- */
@@ -281,7 +281,7 @@ static int tell(struct run *run, size_t row, enum explain_finding finding, u64 n
 	evidence->idle_ns = evidence->seen_ns = ns;
 	evidence->places = *places;
 	*places = (struct explain_places){0};
-	return explain_places_add(&evidence->threads, run->explain->survey->rows[row].name, ns, 1);
+	return explain_add_thread(run->explain, row, ns, 1, &evidence->threads);
 }
 
 static int tell_busiest(struct run *run)
@@ -320,7 +320,7 @@ static int add_rest(struct run *run, size_t row)
 	evidence->idle_ns += ns;
 	evidence->seen_ns += ns;
 	return explain_places_add(&evidence->places, places[thread->throttled], ns, 0) ||
-			       explain_places_add(&evidence->threads, of->name, ns, 0)
+			       explain_add_thread(run->explain, row, ns, 0, &evidence->threads)
 		       ? -ENOMEM
 		       : 0;
 }

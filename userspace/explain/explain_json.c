@@ -59,7 +59,7 @@ static void append_places(const struct explain *explain, const char *key, bool w
 	for (size_t i = 0; i < count; i++) {
 		text_append(text, i ? ",{" : "{");
 		append_key(text, "name", true);
-		json_append_string(text, top[i].name);
+		json_append_string(text, explain_place_name(&top[i]));
 		append_number(text, "ns", top[i].ns);
 		append_number(text, "count", top[i].count);
 		if (with_callers)
@@ -143,7 +143,7 @@ static void append_slow_part(const struct explain_slow *slow, unsigned part, str
 	text_appendf(text, "%.0f", slow_ns - typical_ns);
 	append_number(text, "slow_ns", (u64)slow_ns);
 	append_number(text, "typical_ns", (u64)typical_ns);
-	append_string(text, "place", place ? place->name : "");
+	append_string(text, "place", place ? explain_place_name(place) : "");
 	text_append_char(text, '}');
 }
 

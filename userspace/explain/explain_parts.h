@@ -26,7 +26,14 @@ struct explain_place {
 	const char *name;
 	u64 ns, count;
 	u32 what; /* 1 + number in why.whats of what may have been called by somebody; 0: of none */
+	char *whose; /* the same name with a process, see explain_places_tell_whose(); NULL: the name says enough */
 };
+
+/* What it is called for people. */
+static inline const char *explain_place_name(const struct explain_place *place)
+{
+	return place->whose ?: place->name;
+}
 
 #define EXPLAIN_NAMES 256 /* a power of two */
 
@@ -35,6 +42,7 @@ struct explain_places {
 	struct string_table names;
 	struct explain_place *items; /* [number of the name] */
 	size_t capacity;
+	struct map pids; /* (number of the name, process) -> ns, where that is to be told */
 	struct explain_kept {
 		const char *name; /* NULL: none */
 		u32 number;
@@ -46,6 +54,11 @@ int explain_places_add_kept(struct explain_places *places, const char *name, u64
 int explain_places_add(struct explain_places *places, const char *name, u64 ns, u64 count);
 /* The same of something that has that number (explain_place.what). */
 int explain_places_add_what(struct explain_places *places, const char *name, u32 what, u64 ns, u64 count);
+/* Of that time it is to be told of which process it is: the name ends with that of a thread, which others have, too. */
+int explain_places_add_pid(struct explain_places *places, const char *name, u32 pid, u64 ns);
+/* Behind all: "decode work.py:11 (python)" is then "decode work.py:11 (python 4711)", or "(python 4711 and 1 more)", first who has most of it. */
+int explain_places_tell_whose(struct explain_places *places);
+int explain_places_merge(const struct explain_places *from, struct explain_places *to);
 /* The `most` with most time (of equal ones that with the lesser name), sorted; how many. */
 size_t explain_places_top(const struct explain_places *places, struct explain_place *ret_top, size_t most);
 u64 explain_places_sum(const struct explain_places *places);
@@ -153,6 +166,7 @@ struct explain {
 	struct view *view;
 	bool brief;
 	const struct view_survey *survey;
+	bool *is_shared; /* [row]: a thread of another process has its name, too */
 	bool has_gpu;
 	bool launched; /* something for a GPU; of a capture that has no work of any */
 	struct why why;
@@ -180,6 +194,12 @@ struct explain {
 	struct explain_places kernels, code;
 	u64 kernel_ns, stacked_ns, unlaunched_ns; /* of kernels: all; whose launch has a stack, was not recorded */
 };
+
+/* Before anything is added; and behind all: whose threads of one name are (explain_whose.c). */
+int explain_whose_init(struct explain *explain);
+int explain_whose_tell(struct explain *explain);
+/* "python", whose it is where there are several, to places of threads. */
+int explain_add_thread(const struct explain *explain, size_t row, u64 ns, u64 count, struct explain_places *places);
 
 /* A cause of idle time to its finding. */
 int explain_causes_add(struct explain *explain);

@@ -69,6 +69,34 @@ int explain_places_add_kept(struct explain_places *places, const char *name, u64
 	return 0;
 }
 
+int explain_places_add_pid(struct explain_places *places, const char *name, u32 pid, u64 ns)
+{
+	s64 number = enter(places, name);
+	u64 *known = number < 0 ? NULL : map_find(&places->pids, (u64)number, pid);
+
+	if (known)
+		*known += ns;
+	if (known || number < 0)
+		return known ? 0 : -ENOMEM;
+	return map_set(&places->pids, (u64)number, pid, ns);
+}
+
+int explain_places_merge(const struct explain_places *from, struct explain_places *to)
+{
+	for (size_t i = 0; i < from->names.count; i++)
+		if (explain_places_add_what(to, from->items[i].name, from->items[i].what,
+					    from->items[i].ns, from->items[i].count))
+			return -ENOMEM;
+	for (size_t i = 0; i < from->pids.capacity; i++) {
+		const struct map_slot *slot = &from->pids.slots[i];
+
+		if (slot->used && explain_places_add_pid(to, from->items[slot->key_a].name,
+							 (u32)slot->key_b, slot->value))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static bool is_before(const struct explain_place *place, const struct explain_place *other)
 {
 	if (place->ns != other->ns)
@@ -111,7 +139,10 @@ u64 explain_places_sum(const struct explain_places *places)
 
 void explain_places_free(struct explain_places *places)
 {
+	for (size_t i = 0; i < places->names.count; i++)
+		free(places->items[i].whose);
 	string_table_free(&places->names);
+	map_free(&places->pids);
 	free(places->items);
 	free(places->kept);
 }

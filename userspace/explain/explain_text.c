@@ -261,7 +261,7 @@ static void append_slow_part(const struct explain *explain, unsigned part, bool 
 	if (!place || part == EXPLAIN_SLOW_UNKNOWN)
 		return;
 	text_append(line, ", most ");
-	explain_append_name(place->name, NAME_COLUMNS, line);
+	explain_append_name(explain_place_name(place), NAME_COLUMNS, line);
 	if (with_caller)
 		explain_append_caller(explain, place, line);
 }
