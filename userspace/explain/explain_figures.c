@@ -10,6 +10,10 @@
 
 #define PLACE_COLUMNS  140
 #define THREAD_COLUMNS 40
+/* Of a finding, those that have a fifth of it and more. */
+#define NEXT_COLUMNS	 90
+#define PLACES_SAID	 3
+#define PLACE_LEAST_PART 5
 /* Who called so much of something is told without saying how much. */
 #define MOSTLY_PERCENT 95
 
@@ -149,10 +153,29 @@ static void append_top(const struct explain *explain, const struct explain_place
 	explain_append_caller(explain, &top, text);
 }
 
+/* "; also normalize work.py:20 (275 ms)": places behind the first that have much of it as well. */
+static void append_next_places(const struct explain *explain, const struct explain_said *said,
+			       struct text *text)
+{
+	const struct explain_places *places = &evidence_of(explain, said)->places;
+	u64 all_ns = said->is_state ? explain_places_sum(places) : said->cost_ns;
+	struct explain_place top[PLACES_SAID];
+	size_t count = explain->brief ? 0 : explain_places_top(places, top, PLACES_SAID);
+
+	for (size_t i = 1; i < count && top[i].ns && top[i].ns >= all_ns / PLACE_LEAST_PART; i++) {
+		text_append(text, i == 1 ? "; also " : ", ");
+		explain_append_name(explain_place_name(&top[i]), NEXT_COLUMNS, text);
+		text_append(text, " (");
+		explain_append_time(top[i].ns, text);
+		text_append_char(text, ')');
+	}
+}
+
 static void append_place(const struct explain *explain, const struct explain_said *said,
 			 struct text *text)
 {
 	append_top(explain, &evidence_of(explain, said)->places, PLACE_COLUMNS, true, text);
+	append_next_places(explain, said, text);
 }
 
 /* "; GPUs are idle for 976 ms behind that in all, more than the call costs: make it faster first" */
