@@ -149,6 +149,12 @@ static int enter_wait(struct why_states *states, struct why_state *thread,
 	return 0;
 }
 
+bool why_state_is_ready(const struct why_state *thread, u64 ts)
+{
+	return thread->waits &&
+	       (thread->wait.reason == VALUE_off_cpu_reason_preempted || ts >= thread->ready_ns);
+}
+
 /* Of the GIL, or of a lock, who has it is what is waited for. */
 bool why_state_is_timer(const struct why_state *thread, u64 effect_ns)
 {

@@ -47,6 +47,8 @@ int why_states_init(struct why_states *states, const struct view *view, struct w
 /* A call of CUDA or a wait begins, or ends. 0 or -errno; without err it is -ENOMEM. */
 int why_states_enter(struct why_states *states, const struct view_event *event, struct err *err);
 int why_states_leave(struct why_states *states, const struct view_event *event);
+/* It could run at ts, and has no CPU: whatever it is in. */
+bool why_state_is_ready(const struct why_state *thread, u64 ts);
 /* Is it the program's own clock that it waits for: was the time over, and did it not wait for the same thing again, and longer, before effect_ns, when that led to something? */
 bool why_state_is_timer(const struct why_state *thread, u64 effect_ns);
 void why_states_free(struct why_states *states);

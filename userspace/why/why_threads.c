@@ -5,14 +5,12 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "why/why_chain.h"
 #include "why/why_code.h"
 #include "why/why_cursor.h"
 #include "why/why_describe.h"
 #include "why/why_parts.h"
 #include "why/why_states.h"
-
-/* Threads that wait for each other are followed so far. */
-#define CHAIN_MAX 16
 
 struct run {
 	const struct view *view;
@@ -193,13 +191,6 @@ static int add_code(struct run *run, const struct part *part, const struct why_s
 			    part->until_ns);
 }
 
-/* It could run, and has no CPU: whatever it is in. */
-static bool is_ready(const struct why_state *thread, u64 since_ns)
-{
-	return thread->waits && (thread->wait.reason == VALUE_off_cpu_reason_preempted ||
-				 since_ns >= thread->ready_ns);
-}
-
 static s64 describe_call(struct run *run, size_t row, u32 stack)
 {
 	return why_describe_call(&run->describe, run->states.threads[row].call,
@@ -239,7 +230,7 @@ static int note_wait(struct run *run, const struct part *part)
 	s64 what;
 
 	if (thread->waits_until_ns >= view_survey(run->view)->window_end_ns || !thread->waits ||
-	    thread->calls || is_ready(thread, part->since_ns))
+	    thread->calls || why_state_is_ready(thread, part->since_ns))
 		return 0;
 	what = why_describe_wait(&run->describe, &thread->wait, thread->wait_name, WHY_SIDE_WAITS);
 	return what < 0 ? -ENOMEM
@@ -259,62 +250,11 @@ static int add_part(struct run *run, const struct part *part)
 		return add_without_thread(run, part, edge);
 	if (part->since_ns >= thread->calls_until_ns)
 		return add(run, part, WHY_NO_CALLS, run->code.unknown);
-	if (thread->calls && !is_ready(thread, part->since_ns))
+	if (thread->calls && !why_state_is_ready(thread, part->since_ns))
 		return add_of_stack(run, part, thread->call_syncs ? WHY_SYNC : WHY_CALL,
 				    describe_call(run, part->row, thread->made_by),
 				    process_of(run, part->row), thread->made_by);
 	return thread->waits ? add_wait(run, part, thread) : add_code(run, part, thread);
-}
-
-/* ---- who it is for whom a thread waits ---- */
-
-/* Does it wait for a thread that is known, at ts, outside calls or for a GPU? */
-static bool waits_for_thread(const struct why_state *thread, u64 ts)
-{
-	return thread->waits && (!thread->calls || thread->call_syncs) &&
-	       thread->waker != WHY_NO_ROW && ts < thread->ready_ns;
-}
-
-/* Is it what that one does? Of who waits for a GPU that is idle it is, that it has no CPU to tell of it. */
-static bool follows(const struct run *run, const struct why_state *thread, u64 ts)
-{
-	return waits_for_thread(thread, ts) &&
-	       (!thread->calls || is_ready(&run->states.threads[thread->waker], ts));
-}
-
-static void shorten(u64 ready_ns, u64 since_ns, u64 *until_ns)
-{
-	if (since_ns < ready_ns && ready_ns < *until_ns)
-		*until_ns = ready_ns;
-}
-
-/* The last of the threads that wait for each other; until_ns: at most up to when that is so, without an event; effect_ns: when that one wakes who waits for it. */
-static size_t follow(const struct run *run, size_t row, u64 since_ns, u64 *until_ns, u64 *effect_ns)
-{
-	for (unsigned i = 0; i < CHAIN_MAX; i++) {
-		const struct why_state *thread = &run->states.threads[row];
-
-		if (thread->waits)
-			shorten(thread->ready_ns, since_ns, until_ns);
-		if (thread->calls && waits_for_thread(thread, since_ns) &&
-		    run->states.threads[thread->waker].waits)
-			shorten(run->states.threads[thread->waker].ready_ns, since_ns, until_ns);
-		if (!follows(run, thread, since_ns))
-			break;
-		*effect_ns = thread->ready_ns;
-		row = thread->waker;
-	}
-	return row;
-}
-
-static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t wanted)
-{
-	for (unsigned i = 0; i < CHAIN_MAX && row != wanted; i++) {
-		if (!waits_for_thread(&run->states.threads[row], since_ns))
-			return false;
-		row = run->states.threads[row].waker;
-	}
-	return row == wanted;
 }
 
 /* ---- from one change to the next ---- */
@@ -322,7 +262,8 @@ static bool has_in_chain(const struct run *run, size_t row, u64 since_ns, size_t
 /* It waits for a GPU no more, and would go on if it, or who is to tell it, had a CPU: what it waited for is no reason then. */
 static bool is_late(const struct run *run, const struct why_state *thread, u64 ts)
 {
-	return thread->call_syncs && (is_ready(thread, ts) || follows(run, thread, ts));
+	return thread->call_syncs &&
+	       (why_state_is_ready(thread, ts) || why_chain_follows(&run->states, thread, ts));
 }
 
 /* What its thread was in when the gap began that is to be told of next. */
@@ -362,8 +303,8 @@ static int tell(struct run *run, u32 gpu, u64 ts)
 				    .effect_ns = cursor->gap.until_ns};
 		const struct why_state *thread;
 
-		part.row = follow(run, cursor->gap.row, part.since_ns, &part.until_ns,
-				  &part.effect_ns);
+		part.row = why_chain_follow(&run->states, cursor->gap.row, part.since_ns,
+					    &part.until_ns, &part.effect_ns);
 		thread = &run->states.threads[part.row];
 		const u64 ends_ns[] = {thread->calls_until_ns, thread->waits_until_ns,
 				       cursor->gap.is_last ? thread->seen_ns : 0};
@@ -428,7 +369,8 @@ static int tell_of_row(struct run *run, size_t row, u64 ts)
 		struct why_cursor *cursor = &run->cursors[gpu];
 
 		if (!cursor->is_over && cursor->since_ns < ts &&
-		    has_in_chain(run, cursor->gap.row, cursor->since_ns, row) && tell(run, gpu, ts))
+		    why_chain_has(&run->states, cursor->gap.row, cursor->since_ns, row) &&
+		    tell(run, gpu, ts))
 			return -ENOMEM;
 	}
 	return 0;
@@ -495,8 +437,8 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 
 		if (cursor->is_over || event->ts < cursor->gap.since_ns ||
 		    event->ts >= cursor->gap.until_ns ||
-		    follow(run, cursor->gap.row, event->ts, &until_ns, &effect_ns) !=
-			    event->row_index)
+		    why_chain_follow(&run->states, cursor->gap.row, event->ts, &until_ns,
+				     &effect_ns) != event->row_index)
 			continue;
 		if (!cursor->has_held && hold(run, cursor))
 			return no_memory(err);
