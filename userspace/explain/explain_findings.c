@@ -75,18 +75,12 @@ static struct explain_said say(const struct explain *explain, enum explain_findi
 	return said;
 }
 
-/* That threads wait is no cause of anything while another one is there. */
-static bool is_last(const struct explain_said *said)
-{
-	return said->is_state || said->finding == EXPLAIN_WAITING;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct explain_said *left = a, *right = b;
 
-	if (is_last(left) != is_last(right))
-		return is_last(left) ? 1 : -1;
+	if (left->is_state != right->is_state)
+		return left->is_state ? 1 : -1;
 	if (left->cost_ns != right->cost_ns)
 		return left->cost_ns < right->cost_ns ? 1 : -1;
 	return left->finding < right->finding ? -1 : 1;

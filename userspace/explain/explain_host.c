@@ -13,7 +13,8 @@ struct thread {
 	u64 ready_ns; /* as the scheduler counted it, whether its waits were recorded or not */
 	u64 ready_told_ns; /* of that, what waits say, also those that were too short to be recorded one by one */
 	bool throttled;
-	u64 other_ns; /* of run_ns what is told of elsewhere */
+	bool is_told[EXPLAIN_FINDINGS]; /* some of its time is of that finding */
+	u64 other_ns;			/* of run_ns what is told of elsewhere */
 	u64 sampled_ns;
 };
 
@@ -58,6 +59,15 @@ static int add_place(struct run *run, const struct view_event *event, const char
 	return explain_places_add_what(places, place, (u32)what + 1, ns, 1);
 }
 
+/* Its time is of that finding. */
+static void count_thread(struct run *run, enum explain_finding finding, size_t row)
+{
+	struct thread *thread = &run->threads[row];
+
+	run->explain->evidence[finding].thread_count += !thread->is_told[finding];
+	thread->is_told[finding] = true;
+}
+
 static int add_to(struct run *run, enum explain_finding finding, const struct view_event *event,
 		  const char *place, u64 ns)
 {
@@ -70,6 +80,7 @@ static int add_to(struct run *run, enum explain_finding finding, const struct vi
 	evidence->idle_ns += ns;
 	evidence->seen_ns += ns;
 	evidence->count++;
+	count_thread(run, finding, event->row_index);
 	if (is_code ? add_place(run, event, place, ns, &evidence->places)
 		    : explain_places_add(&evidence->places, place, ns, 1))
 		return -ENOMEM;
@@ -279,6 +290,7 @@ static int tell(struct run *run, size_t row, enum explain_finding finding, u64 n
 	struct explain_evidence *evidence = &run->explain->evidence[finding];
 
 	evidence->idle_ns = evidence->seen_ns = ns;
+	count_thread(run, finding, row);
 	evidence->places = *places;
 	*places = (struct explain_places){0};
 	return explain_add_thread(run->explain, row, ns, 1, &evidence->threads);
@@ -319,6 +331,7 @@ static int add_rest(struct run *run, size_t row)
 	ns = thread->ready_ns - thread->ready_told_ns;
 	evidence->idle_ns += ns;
 	evidence->seen_ns += ns;
+	count_thread(run, EXPLAIN_NO_CPU, row);
 	return explain_places_add(&evidence->places, places[thread->throttled], ns, 0) ||
 			       explain_add_thread(run->explain, row, ns, 0, &evidence->threads)
 		       ? -ENOMEM

@@ -244,6 +244,7 @@ static void append_finding(const struct explain *explain, const struct explain_s
 	append_number(text, "idle_ns", evidence->idle_ns);
 	append_number(text, "busy_ns", evidence->busy_ns);
 	append_number(text, "count", evidence->count);
+	append_number(text, "thread_count", evidence->thread_count);
 	append_string(text, "known_by", explain_finding_known_by(explain, said));
 	append_string(text, "evidence", text_string(&sentence));
 	append_string(text, "try", explain_finding_remedy(said->finding));

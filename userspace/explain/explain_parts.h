@@ -70,6 +70,7 @@ struct explain_evidence {
 	u64 idle_ns; /* of GPUs; of threads where the capture has none of these */
 	u64 busy_ns; /* the GPU did nothing else */
 	u64 count;
+	u64 thread_count; /* whose time it is, where the capture has no work of GPUs; else 0 */
 	u64 seen_ns, sampled_ns; /* of idle_ns, how it is known; the rest is inferred */
 	struct explain_places places, threads, waiters;
 	struct explain_places behind; /* of calls that hold a thread: what code that then runs, where samples say so */

@@ -325,14 +325,30 @@ static void append_slow(const struct page *page)
 
 /* ---- findings ---- */
 
+/* "23.4 %: "; of several threads' time, which may overlap, "2.15 s in 2 threads: ". */
+static void append_size(const struct page *page, const struct explain_said *said)
+{
+	u64 threads = page->explain->evidence[said->finding].thread_count;
+
+	if (said->is_state)
+		return;
+	if (threads <= 1) {
+		text_appendf(page->text, "%.1f %%: ", said->share);
+		return;
+	}
+	explain_append_time(said->cost_ns, page->text);
+	text_append(page->text, " in ");
+	explain_append_count(threads, page->text);
+	text_append(page->text, " threads: ");
+}
+
 static void append_finding(const struct page *page, const struct explain_said *said, size_t number)
 {
 	_cleanup_text_ struct text line = {0}, remedy = {0};
 	const char *title = explain_finding_title(said->finding);
 
 	text_appendf(page->text, is_markdown(page) ? "%zu. " : "%zu  ", number);
-	if (!said->is_state)
-		text_appendf(page->text, "%.1f %%: ", said->share);
+	append_size(page, said);
 	text_appendf(page->text, is_markdown(page) ? "**%s**\n" : "%s\n", title);
 	explain_finding_append(page->explain, said, &line);
 	if (!said->is_state)
