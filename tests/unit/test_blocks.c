@@ -22,7 +22,7 @@ static char *summary(struct view *view, struct blocks_style style)
 }
 
 /* How many lines it has. */
-static size_t check_columns(const char *text)
+static size_t check_width(const char *text, size_t columns)
 {
 	size_t lines = 0;
 
@@ -30,12 +30,17 @@ static size_t check_columns(const char *text)
 		size_t length = strcspn(text, "\n");
 		char *line = strndup(text, length);
 
-		CHECK(text_columns(line) <= BLOCKS_COLUMNS);
+		CHECK(text_columns(line) <= columns);
 		free(line);
 		text += length + (text[length] == '\n');
 		lines++;
 	}
 	return lines;
+}
+
+static size_t check_columns(const char *text)
+{
+	return check_width(text, BLOCKS_COLUMNS);
 }
 
 /* Fifty of everything. */
@@ -114,6 +119,27 @@ TEST(forty_lines_have_room_for_everything)
 		CHECK(strstr(printed,
 			     "more, with -o FILE.gpr: gpuprobe stats FILE.gpr -r REPORT: "));
 		free(printed);
+	}
+}
+
+TEST(a_narrow_terminal_has_fewer_columns_and_no_longer_lines)
+{
+	struct text text _cleanup_text_ = {0};
+
+	append_everything(&text);
+	{
+		struct fixture fixture _fixture_ = fixture_open(text_string(&text));
+
+		for (size_t columns = 60; columns <= BLOCKS_COLUMNS; columns += 20) {
+			char *printed =
+				summary(fixture.view,
+					(struct blocks_style){.path = "x.gpr", .columns = columns});
+
+			check_width(printed, columns);
+			CHECK(strstr(printed, " of 50)"));
+			CHECK(!strstr(printed, "  operations  ") == (columns < BLOCKS_COLUMNS));
+			free(printed);
+		}
 	}
 }
 

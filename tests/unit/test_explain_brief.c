@@ -40,6 +40,30 @@ static size_t check_lines(struct view *view, const char *path)
 	return 1;
 }
 
+/* Of both, the whole and the short one. */
+static size_t check_columns(struct view *view, const char *path)
+{
+	static const size_t widths[] = {60, 80, EXPLAIN_COLUMNS};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(widths); i++) {
+		struct explain_style style = {.brief = i % 2, .columns = widths[i / 2]};
+		struct text text = {0};
+		struct err err = {0};
+
+		CHECK_OK(explain_append(view, &style, &text, &err), err);
+		for (char *line = strtok(text.data, "\n"); line; line = strtok(NULL, "\n"))
+			if (text_columns(line) > style.columns)
+				UNIT_FAIL("%s: longer than %zu: %s", path, style.columns, line);
+		text_free(&text);
+	}
+	return 1;
+}
+
+TEST(no_line_is_longer_than_the_terminal_is_wide)
+{
+	CHECK(golden_views_check_all(check_columns) > 20);
+}
+
 TEST(it_has_twelve_lines_at_most)
 {
 	CHECK(golden_views_check_all(check_lines) > 20);

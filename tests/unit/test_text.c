@@ -158,4 +158,29 @@ TEST(errors_keep_their_words)
 	CHECK(err_set(NULL, -3, "dropped") == -3);
 }
 
+TEST(words_are_wrapped_between_two_of_them)
+{
+	static const struct {
+		const char *words, *wrapped;
+		size_t columns, lines;
+	} rows[] = {
+		{"", "", 10, 0},
+		{"one", "- one\n", 10, 1},
+		{"one two", "- one two\n", 9, 1},
+		{"one two", "- one\n   two\n", 8, 2},
+		/* What has no blank is ended where the line is full. */
+		{"abcdefghijkl", "- abcdef\n   ghijk\n   l\n", 8, 3},
+		{"\xc3\xbc\xc3\xbc \xc3\xbc", "- \xc3\xbc\xc3\xbc \xc3\xbc\n", 6, 1},
+		{"ab", "- a\n   b\n", 1, 2},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct text text _cleanup_text_ = {0};
+
+		CHECK_U64(text_append_wrapped(&text, "- ", "   ", rows[i].columns, rows[i].words),
+			  rows[i].lines);
+		CHECK_STRING(text_string(&text), rows[i].wrapped);
+	}
+}
+
 UNIT_MAIN()

@@ -36,35 +36,6 @@ size_t log_columns(void)
 	return terminal_columns(STDERR_FILENO, LOG_COLUMNS);
 }
 
-/* How many bytes of it go on a line of so many columns: up to a blank, where there is one. */
-static size_t first_part(const char *string, size_t columns)
-{
-	size_t whole = text_skip_columns(string, columns), part = whole;
-
-	if (!string[whole])
-		return whole;
-	while (part && string[part] != ' ')
-		part--;
-	return part ? part : whole;
-}
-
-/* Appends its lines, all but the first indented. How many there are. */
-static size_t wrap(struct text *text, const char *string)
-{
-	size_t columns = log_columns(), count = 0;
-
-	do {
-		size_t part = first_part(string, columns - (count ? strlen(LOG_INDENT) : 0));
-
-		text_append(text, count++ ? LOG_INDENT : "");
-		text_append_bytes(text, string, part);
-		text_append_char(text, '\n');
-		string += part;
-		string += *string == ' ';
-	} while (*string);
-	return count;
-}
-
 /* A line of a message, whatever it holds; on a terminal as many lines as it takes. */
 static void append_line(struct text *lines, const char *prefix, const char *message, size_t length)
 {
@@ -72,7 +43,8 @@ static void append_line(struct text *lines, const char *prefix, const char *mess
 
 	text_append(&line, prefix);
 	text_append_terminal(&line, message, length);
-	log_lines_written += wrap(&wrapped, text_string(&line));
+	log_lines_written +=
+		text_append_wrapped(&wrapped, "", LOG_INDENT, log_columns(), text_string(&line));
 	text_append_char(&line, '\n');
 	if (isatty(STDERR_FILENO))
 		text_append_bytes(lines, text_string(&wrapped), wrapped.length);

@@ -190,6 +190,39 @@ size_t text_skip_columns(const char *string, size_t columns)
 	return bytes;
 }
 
+/* How many bytes of the words go on a line of so many columns: one character at least. */
+static size_t text_line_length(const char *words, size_t columns)
+{
+	size_t whole = text_skip_columns(words, columns), length = whole;
+
+	if (!words[whole])
+		return whole;
+	while (length && words[length] != ' ')
+		length--;
+	return length ? length : whole;
+}
+
+size_t text_append_wrapped(struct text *text, const char *first, const char *others, size_t columns,
+			   const char *words)
+{
+	const char *indent = first;
+	size_t count = 0;
+
+	for (; *words; count++) {
+		size_t indent_columns = text_columns(indent);
+		size_t length = text_line_length(
+			words, columns > indent_columns ? columns - indent_columns : 1);
+
+		text_append(text, indent);
+		text_append_bytes(text, words, length);
+		text_append_char(text, '\n');
+		words += length;
+		words += strspn(words, " ");
+		indent = others;
+	}
+	return count;
+}
+
 static unsigned text_minimum(unsigned a, unsigned b, unsigned c)
 {
 	unsigned minimum = a < b ? a : b;

@@ -81,6 +81,9 @@ const char *text_utf8(const char *string, struct text *scratch);
 size_t text_columns(const char *string);
 /* The byte behind so many columns of it, or its end. */
 size_t text_skip_columns(const char *string, size_t columns);
+/* Words as lines of so many columns at most, ended between two of them where that can be: `first` stands in front of the first line, `others`
+ * in front of the others. Of no words there is no line. How many lines there are. */
+size_t text_append_wrapped(struct text *text, const char *first, const char *others, size_t columns, const char *words);
 /* Number of edits between two strings, for "did you mean"; stops counting at limit. */
 unsigned text_distance(const char *a, const char *b, unsigned limit);
 

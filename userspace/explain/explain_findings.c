@@ -102,3 +102,20 @@ size_t explain_findings_choose(const struct explain *explain,
 	qsort(ret_said, count, sizeof(*ret_said), compare);
 	return count;
 }
+
+void explain_size_append(const struct explain *explain, const struct explain_said *said,
+			 struct text *text)
+{
+	u64 threads = explain->evidence[said->finding].thread_count;
+
+	if (said->is_state)
+		return;
+	if (threads <= 1) {
+		text_appendf(text, "%.1f %%: ", said->share);
+		return;
+	}
+	explain_append_time(said->cost_ns, text);
+	text_append(text, " in ");
+	explain_append_count(threads, text);
+	text_append(text, " threads: ");
+}

@@ -255,6 +255,8 @@ bool explain_finding_is_fault(enum explain_finding finding);
 const char *explain_finding_known_by(const struct explain *explain, const struct explain_said *said);
 /* The sentence, with its figures. */
 void explain_finding_append(const struct explain *explain, const struct explain_said *said, struct text *text);
+/* "23.4 %: "; of several threads' time, which may overlap, "2.15 s in 2 threads: "; nothing of a state. */
+void explain_size_append(const struct explain *explain, const struct explain_said *said, struct text *text);
 
 /* What a process is; what is not known of it is NULL. The strings live as long as the view. */
 #define EXPLAIN_FRAMEWORKS_MAX 2

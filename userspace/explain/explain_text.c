@@ -28,32 +28,24 @@ static bool is_markdown(const struct page *page)
 	return page->style->format == EXPLAIN_MARKDOWN;
 }
 
-/* A paragraph, its lines behind the first one with more room in front. */
+static size_t columns_of(const struct page *page)
+{
+	return page->style->columns ?: EXPLAIN_COLUMNS;
+}
+
+/* A paragraph, its lines behind the first one with more room in front; of Markdown one line. */
 static void append_wrapped(const struct page *page, const char *first, const char *others,
 			   const char *words)
 {
-	const char *indent = first;
+	text_append_wrapped(page->text, first, others,
+			    is_markdown(page) ? SIZE_MAX : columns_of(page), words);
+}
 
-	if (is_markdown(page)) {
-		text_appendf(page->text, "%s%s\n", first, words);
-		return;
-	}
-	while (*words) {
-		size_t room = (page->style->columns ?: EXPLAIN_COLUMNS) - strlen(indent);
-		size_t end = text_skip_columns(words, room), length = end;
-
-		if (words[end])
-			while (length && words[length] != ' ')
-				length--;
-		if (!length)
-			length = end;
-		text_append(page->text, indent);
-		text_append_bytes(page->text, words, length);
-		text_append_char(page->text, '\n');
-		words += length;
-		words += strspn(words, " ");
-		indent = others;
-	}
+/* A paragraph of its own, in Markdown of a list. */
+static void append_item(const struct page *page, struct text *words)
+{
+	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(words));
+	page->text->failed |= words->failed;
 }
 
 static void append_heading(const struct page *page, const char *words)
@@ -73,18 +65,18 @@ static void append_about(const struct page *page)
 	if (is_markdown(page))
 		text_append(page->text, "# What the capture says\n\n");
 	for (size_t i = 0; i < count && i < most; i++) {
-		text_append(page->text, is_markdown(page) ? "- " : "");
-		explain_process_append(&processes[i], page->text);
+		_cleanup_text_ struct text line = {0};
+
+		explain_process_append(&processes[i], &line);
 		if (!i) {
-			text_append(page->text, "; ");
-			explain_append_time(survey->window_end_ns - survey->window_start_ns,
-					    page->text);
-			text_append(page->text, " recorded");
+			text_append(&line, "; ");
+			explain_append_time(survey->window_end_ns - survey->window_start_ns, &line);
+			text_append(&line, " recorded");
 		}
 		if (i + 1 == most && count > most)
-			text_appendf(page->text, "; and %zu more process%s", count - most,
+			text_appendf(&line, "; and %zu more process%s", count - most,
 				     count - most == 1 ? "" : "es");
-		text_append_char(page->text, '\n');
+		append_item(page, &line);
 	}
 }
 
@@ -104,7 +96,7 @@ static void append_without(const struct page *page, const struct explain_missing
 		text_append_terminal(&line, missing->why, strlen(missing->why));
 	else if (!page->style->brief)
 		text_append(&line, "gpuprobe stats -r ledger");
-	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(&line));
+	append_item(page, &line);
 	text_appendf(&remedy, "try: %s", missing->remedy);
 	if (!page->style->brief)
 		append_wrapped(page, is_markdown(page) ? "  " : "   ", "        ",
@@ -133,23 +125,24 @@ static void append_cost(const struct page *page)
 	double percent = explain_cost_percent(page->explain);
 	double of_one_cpu = explain_cost_of_one_cpu_percent(page->explain);
 
+	_cleanup_text_ struct text line = {0};
+
 	if (percent < COST_LEAST_PERCENT)
 		return;
-	text_append(page->text, is_markdown(page) ? "- " : "");
 	if (percent < 100)
-		text_appendf(page->text,
+		text_appendf(&line,
 			     "recording took about %.0f %% of the CPU time that is told of here (",
 			     percent);
 	else
-		text_appendf(page->text,
+		text_appendf(&line,
 			     "recording took nearly all of the CPU time that is told of here (%.0f "
 			     "%% by an estimate, ",
 			     percent);
 	if (of_one_cpu > 0 && of_one_cpu < COST_LEAST_OF_ONE_CPU_PERCENT)
-		text_appendf(page->text, "%.1f %% of one CPU, gpuprobe stats -r overhead)\n",
-			     of_one_cpu);
+		text_appendf(&line, "%.1f %% of one CPU, gpuprobe stats -r overhead)", of_one_cpu);
 	else
-		text_append(page->text, "gpuprobe stats -r overhead): record less\n");
+		text_append(&line, "gpuprobe stats -r overhead): record less");
+	append_item(page, &line);
 }
 
 static void append_gpu(const struct page *page, const struct why_gpu *gpu)
@@ -157,32 +150,32 @@ static void append_gpu(const struct page *page, const struct why_gpu *gpu)
 	const char *name = view_device_name(page->explain->view, gpu->device);
 	double recorded_ns = gpu->recorded_ns ?: 1;
 	double unseen = 100.0 * gpu->unseen_ns / recorded_ns;
-	_cleanup_text_ struct text doubts = {0};
+	_cleanup_text_ struct text doubts = {0}, line = {0};
 	bool doubtful = view_append_gpu_doubts(page->explain->view, gpu->device, &doubts);
 
-	text_append(page->text, is_markdown(page) ? "- " : "");
-	text_append_terminal(page->text, name ?: "GPU", strlen(name ?: "GPU"));
-	text_appendf(page->text, ": busy %.1f %%, idle %.1f %% of ",
-		     100.0 * gpu->busy_ns / recorded_ns,
+	text_append_terminal(&line, name ?: "GPU", strlen(name ?: "GPU"));
+	text_appendf(&line, ": busy %.1f %%, idle %.1f %% of ", 100.0 * gpu->busy_ns / recorded_ns,
 		     100.0 * (gpu->recorded_ns - gpu->busy_ns - gpu->unseen_ns) / recorded_ns);
-	explain_append_time(gpu->recorded_ns, page->text);
+	explain_append_time(gpu->recorded_ns, &line);
 	if (unseen >= UNSEEN_LEAST_PERCENT)
-		text_appendf(page->text, ", %.1f %% not known", unseen);
+		text_appendf(&line, ", %.1f %% not known", unseen);
 	if (doubtful)
-		text_appendf(page->text, "%s not known to be idle: %s",
+		text_appendf(&line, "%s not known to be idle: %s",
 			     unseen >= UNSEEN_LEAST_PERCENT ? "; the idle time is" : ", but",
 			     text_string(&doubts));
-	text_append_char(page->text, '\n');
+	append_item(page, &line);
 	page->text->failed |= doubts.failed;
 }
 
 static void append_no_work(const struct page *page)
 {
 	const struct view_survey *survey = page->explain->survey;
+	_cleanup_text_ struct text line = {0};
 
-	text_appendf(page->text, "%sGPU: no work in ", is_markdown(page) ? "- " : "");
-	explain_append_time(survey->window_end_ns - survey->window_start_ns, page->text);
-	text_append(page->text, ", so far as these processes are recorded\n");
+	text_append(&line, "GPU: no work in ");
+	explain_append_time(survey->window_end_ns - survey->window_start_ns, &line);
+	text_append(&line, ", so far as these processes are recorded");
+	append_item(page, &line);
 }
 
 /* By their numbers. */
@@ -218,34 +211,34 @@ static void append_gpus(const struct page *page)
 
 static void append_steps(const struct page *page)
 {
+	_cleanup_text_ struct text line = {0};
 	struct explain_steps steps;
 
 	if (!explain_steps_sum(page->explain, &steps))
 		return;
-	text_append(page->text, is_markdown(page) ? "- " : "");
-	explain_append_count(steps.count, page->text);
-	text_append(page->text, steps.count == 1 ? " step" : " steps");
+	explain_append_count(steps.count, &line);
+	text_append(&line, steps.count == 1 ? " step" : " steps");
 	if (page->explain->steps->track_count > 1)
 		text_appendf(
-			page->text, " in %s (%u)",
+			&line, " in %s (%u)",
 			page->explain->survey->rows[page->explain->steps->tracks[0].row_index].name,
 			page->explain->steps->tracks[0].tid);
-	text_append(page->text, " of ");
-	explain_append_time(steps.mean_ns, page->text);
-	text_append(page->text, " (p95 ");
-	explain_append_time(steps.p95_ns, page->text);
-	text_append(page->text, ")");
+	text_append(&line, " of ");
+	explain_append_time(steps.mean_ns, &line);
+	text_append(&line, " (p95 ");
+	explain_append_time(steps.p95_ns, &line);
+	text_append(&line, ")");
 	if (page->explain->has_gpu) {
 		bool are_several = page->explain->why.gpu_count > 1;
 
-		text_append(page->text, are_several ? ", GPUs busy for " : ", the GPU busy for ");
-		explain_append_time(steps.busy_mean_ns, page->text);
-		text_append(page->text, are_several ? ", added up, with the work of each"
-						    : " with the work of each");
+		text_append(&line, are_several ? ", GPUs busy for " : ", the GPU busy for ");
+		explain_append_time(steps.busy_mean_ns, &line);
+		text_append(&line, are_several ? ", added up, with the work of each"
+					       : " with the work of each");
 		if (!are_several && steps.busy_mean_ns > steps.mean_ns)
-			text_append(page->text, ", behind its end too");
+			text_append(&line, ", behind its end too");
 	}
-	text_append_char(page->text, '\n');
+	append_item(page, &line);
 }
 
 /* "1.2 ms threads wait for a CPU, most behind poll (loader)" */
@@ -288,8 +281,7 @@ static void append_typical(const struct page *page)
 		explain_append_time(ns, &line);
 		text_appendf(&line, " %s", explain_slow_title(parts[i]));
 	}
-	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(&line));
-	page->text->failed |= line.failed;
+	append_item(page, &line);
 }
 
 /* What is longer in the slow steps, as far as it is much of that. */
@@ -319,37 +311,21 @@ static void append_slow(const struct page *page)
 		text_append(&line, i ? "; " : " ");
 		append_slow_part(page->explain, parts[i], !i, &line);
 	}
-	append_wrapped(page, is_markdown(page) ? "- " : "", "   ", text_string(&line));
-	page->text->failed |= line.failed;
+	append_item(page, &line);
 }
 
 /* ---- findings ---- */
 
-/* "23.4 %: "; of several threads' time, which may overlap, "2.15 s in 2 threads: ". */
-static void append_size(const struct page *page, const struct explain_said *said)
-{
-	u64 threads = page->explain->evidence[said->finding].thread_count;
-
-	if (said->is_state)
-		return;
-	if (threads <= 1) {
-		text_appendf(page->text, "%.1f %%: ", said->share);
-		return;
-	}
-	explain_append_time(said->cost_ns, page->text);
-	text_append(page->text, " in ");
-	explain_append_count(threads, page->text);
-	text_append(page->text, " threads: ");
-}
-
 static void append_finding(const struct page *page, const struct explain_said *said, size_t number)
 {
-	_cleanup_text_ struct text line = {0}, remedy = {0};
+	_cleanup_text_ struct text heading = {0}, line = {0}, remedy = {0};
 	const char *title = explain_finding_title(said->finding);
+	char first[24];
 
-	text_appendf(page->text, is_markdown(page) ? "%zu. " : "%zu  ", number);
-	append_size(page, said);
-	text_appendf(page->text, is_markdown(page) ? "**%s**\n" : "%s\n", title);
+	snprintf(first, sizeof(first), is_markdown(page) ? "%zu. " : "%zu  ", number);
+	explain_size_append(page->explain, said, &heading);
+	text_appendf(&heading, is_markdown(page) ? "**%s**" : "%s", title);
+	append_wrapped(page, first, "   ", text_string(&heading));
 	explain_finding_append(page->explain, said, &line);
 	if (!said->is_state)
 		text_appendf(&line, " [%s]", explain_finding_known_by(page->explain, said));
@@ -360,7 +336,7 @@ static void append_finding(const struct page *page, const struct explain_said *s
 			     : "no fault in itself; if it is too slow",
 		     explain_finding_remedy(said->finding));
 	append_wrapped(page, is_markdown(page) ? "\n   " : "   ", "        ", text_string(&remedy));
-	page->text->failed |= line.failed || remedy.failed;
+	page->text->failed |= heading.failed || line.failed || remedy.failed;
 }
 
 /* "then: input-bound (12.0 %), ..." */
@@ -385,14 +361,15 @@ static void append_nothing(const struct page *page)
 		    explain->busy_ns >= explain->recorded_ns * 0.9;
 
 	if (busy)
-		text_append(page->text,
-			    "Nothing else costs much: GPUs are busy, what is to gain is in "
-			    "their kernels.\n");
+		append_wrapped(page, "", "",
+			       "Nothing else costs much: GPUs are busy, what is to gain is in "
+			       "their kernels.");
 	else if (!explain->recorded_ns)
-		text_append(page->text, "Nothing was recorded.\n");
+		append_wrapped(page, "", "", "Nothing was recorded.");
 	else
-		text_append(page->text, "Of what is known nothing costs more than a few percent of "
-					"the time.\n");
+		append_wrapped(page, "", "",
+			       "Of what is known nothing costs more than a few percent of the "
+			       "time.");
 }
 
 static void append_findings(const struct page *page)
@@ -414,11 +391,25 @@ static void append_findings(const struct page *page)
 
 /* ---- kernels, code, memory ---- */
 
+#define FIGURES_COLUMNS	   31 /* "100.0 %   1.23 ms      1234 x  " */
+#define NAME_COLUMNS_LEAST 20
+
+/* What is left for it. */
+static size_t name_columns_behind(const struct page *page, size_t used)
+{
+	size_t columns = columns_of(page);
+
+	if (is_markdown(page) || columns >= used + NAME_COLUMNS)
+		return NAME_COLUMNS;
+	return columns < used + NAME_COLUMNS_LEAST ? NAME_COLUMNS_LEAST : columns - used;
+}
+
 static void append_places(const struct page *page, const char *title,
 			  const struct explain_places *places, u64 all_ns)
 {
 	struct explain_place top[TOP_MOST];
 	size_t count = explain_places_top(places, top, TOP_MOST);
+	size_t name_columns = name_columns_behind(page, FIGURES_COLUMNS);
 
 	if (!count || !all_ns)
 		return;
@@ -430,7 +421,7 @@ static void append_places(const struct page *page, const char *title,
 		text_appendf(page->text, "%s%5.1f %%  %8s  %8llu x  ",
 			     is_markdown(page) ? "- " : "", 100.0 * top[i].ns / all_ns,
 			     text_string(&time), (unsigned long long)top[i].count);
-		explain_append_name(top[i].name, NAME_COLUMNS, page->text);
+		explain_append_name(top[i].name, name_columns, page->text);
 		text_append_char(page->text, '\n');
 		page->text->failed |= time.failed;
 	}
@@ -485,14 +476,16 @@ static void append_unknown(const struct page *page)
 	for (size_t i = 0; i < why->count; i++)
 		ns[why->causes[i].sort] += why->causes[i].ns;
 	for (enum why_sort sort = WHY_FIRST; sort < WHY_SORTS; sort++) {
+		_cleanup_text_ struct text line = {0};
+
 		if (!ns[sort])
 			continue;
-		text_append(page->text, is_markdown(page) ? "- " : "");
-		text_appendf(page->text, "%s for %.1f %% of the time, ",
+		text_appendf(&line, "%s for %.1f %% of the time, ",
 			     why_is_idle(sort) ? "why GPUs were idle" : "whether GPUs were idle",
 			     100.0 * ns[sort] / page->explain->recorded_ns);
-		explain_append_time(ns[sort], page->text);
-		text_appendf(page->text, "%s\n", strchr(why_words(sort), ':') ?: "");
+		explain_append_time(ns[sort], &line);
+		text_append(&line, strchr(why_words(sort), ':') ?: "");
+		append_item(page, &line);
 	}
 }
 
@@ -513,15 +506,16 @@ static u64 untold_ns(const struct explain *explain)
 static void append_untold(const struct page *page, u64 ns)
 {
 	bool waits = view_kind_count(page->explain->view, KIND_off_cpu);
+	_cleanup_text_ struct text line = {0};
 
 	if (!ns)
 		return;
-	text_append(page->text, is_markdown(page) ? "- " : "");
-	text_appendf(page->text, "which code ran%s while GPUs were idle for %.1f %% of the time, ",
+	text_appendf(&line, "which code ran%s while GPUs were idle for %.1f %% of the time, ",
 		     waits ? "" : ", or what threads waited for,",
 		     100.0 * ns / page->explain->recorded_ns);
-	explain_append_time(ns, page->text);
-	text_appendf(page->text, ": there are no samples%s\n", waits ? "" : " and no waits");
+	explain_append_time(ns, &line);
+	text_appendf(&line, ": there are no samples%s", waits ? "" : " and no waits");
+	append_item(page, &line);
 }
 
 /* What ran is known, and not who wanted it. */
@@ -539,13 +533,15 @@ static void append_switched_off(const struct page *page)
 	size_t count = 0;
 
 	for (size_t i = 0; i < survey->loss_count; i++) {
+		_cleanup_text_ struct text line = {0};
+
 		if (survey->losses[i].reason != VALUE_loss_reason_switched_off ||
 		    count++ >= SWITCHED_OFF_SHOWN)
 			continue;
-		text_append(page->text, is_markdown(page) ? "- " : "");
-		explain_append_name(survey->losses[i].place, 60, page->text);
-		text_append(page->text, ": no longer recorded, since it took too much of the "
-					"targets' time (-r overhead)\n");
+		explain_append_name(survey->losses[i].place, 60, &line);
+		text_append(&line, ": no longer recorded, since it took too much of the targets' "
+				   "time (-r overhead)");
+		append_item(page, &line);
 	}
 	if (count > SWITCHED_OFF_SHOWN)
 		text_appendf(page->text, "%s%zu more that were switched off\n",
@@ -566,13 +562,15 @@ static void append_missing(const struct page *page)
 	append_untold(page, ns);
 	append_switched_off(page);
 	if (is_codeless(explain))
-		text_append(page->text, "which code launched the kernels: there are no stacks of "
-					"launches (--launch-stacks auto takes them)\n");
+		append_wrapped(page, "", "   ",
+			       "which code launched the kernels: there are no stacks of launches "
+			       "(--launch-stacks auto takes them)");
 	if (explain->survey->cut)
-		text_append(page->text, "what came when the recording was cut\n");
+		append_wrapped(page, "", "   ", "what came when the recording was cut");
 	if (incomplete)
-		text_append(page->text,
-			    "something is missing, or not as it seems: gpuprobe stats -r ledger\n");
+		append_wrapped(
+			page, "", "   ",
+			"something is missing, or not as it seems: gpuprobe stats -r ledger");
 }
 
 int explain_append_text(const struct explain *explain, const struct explain_style *style,

@@ -14,6 +14,7 @@
 #include "reports/shown_name.h"
 
 #define TITLE_COLUMNS 11
+#define BEHIND_TITLE  "           "
 #define BETWEEN	      2
 #define NOTHING	      "-"
 #define NAME_LEAST    20 /* columns of a name, whatever stands in front of it */
@@ -176,12 +177,15 @@ static void append_number(const struct block_content *content, size_t row, enum 
 	}
 }
 
-/* So many columns at most. */
-static size_t text_most(enum shown shown)
+/* So many columns at most: fewer on a narrow terminal. */
+static size_t text_most(const struct block_content *content, enum shown shown)
 {
-	return shown == SHOWN_BRIEF	     ? BRIEF_MOST
-	       : shown == SHOWN_PLACE_IF_ANY ? PLACE_MOST
-					     : TEXT_MOST;
+	size_t most = shown == SHOWN_BRIEF	    ? BRIEF_MOST
+		      : shown == SHOWN_PLACE_IF_ANY ? PLACE_MOST
+						    : TEXT_MOST;
+	size_t part = most * content->width / BLOCKS_COLUMNS;
+
+	return part < NAME_LEAST ? NAME_LEAST : part;
 }
 
 static bool is_left(enum shown shown)
@@ -211,13 +215,14 @@ static void fill_cell(const struct block_page *page, size_t row, size_t j)
 	if (!cell)
 		text_append(text, NOTHING);
 	else if (report_column_is_text(column))
-		text->failed |= shown_names((const char *const *)&cell->text, 1,
-					    text_most(shown->shown), false, text) < 0;
+		text->failed |=
+			shown_names((const char *const *)&cell->text, 1,
+				    text_most(page->content, shown->shown), false, text) < 0;
 	else
 		append_number(page->content, row, shown->shown, value_of(column, cell), text);
 }
 
-/* Of all but the last column, whose names take what is left: so many columns. */
+/* All but the last column. How wide they are, the title included. */
 static size_t fill_cells(struct block_page *page)
 {
 	size_t used = TITLE_COLUMNS;
@@ -233,7 +238,7 @@ static size_t fill_cells(struct block_page *page)
 		}
 		used += page->widths[j] + BETWEEN;
 	}
-	return used + NAME_LEAST < BLOCKS_COLUMNS ? BLOCKS_COLUMNS - used : NAME_LEAST;
+	return used;
 }
 
 /* Where the words can end that fit: at a blank that is in no command. 0: nowhere. */
@@ -316,6 +321,15 @@ static int fill_names(struct block_page *page, size_t columns)
 	return result;
 }
 
+/* Behind the last heading. */
+static void append_behind(const struct block_content *content, struct text *text)
+{
+	if (content->row_count < content->table->row_count)
+		text_appendf(text, " (%zu of %zu)", content->row_count, content->table->row_count);
+	if (has_marked(content))
+		text_appendf(text, " (%s: %s)", MARK + 1, content->table->marked_brief);
+}
+
 static void append_line(const struct block_page *page, const char *title, size_t row, bool heading,
 			struct text *text)
 {
@@ -332,11 +346,67 @@ static void append_line(const struct block_page *page, const char *title, size_t
 			text_appendf(text, "%*s", BETWEEN, "");
 		report_append_aligned(text, cell, page->widths[j], alignment);
 	}
-	if (heading && content->row_count < content->table->row_count)
-		text_appendf(text, " (%zu of %zu)", content->row_count, content->table->row_count);
-	if (heading && has_marked(content))
-		text_appendf(text, " (%s: %s)", MARK + 1, content->table->marked_brief);
+	if (heading)
+		append_behind(content, text);
 	text_append_char(text, '\n');
+}
+
+/* What is left of the width for a name. */
+static size_t name_room(const struct block_content *content, size_t used)
+{
+	return used + NAME_LEAST < content->width ? content->width - used : NAME_LEAST;
+}
+
+static bool has_room(const struct block_page *page, size_t used)
+{
+	_cleanup_text_ struct text heading = {0};
+	size_t columns;
+
+	/* That is enough for what is usual: names are shortened. */
+	if (page->content->width >= BLOCKS_COLUMNS)
+		return true;
+	text_append(&heading, heading_of(page, page->column_count - 1));
+	append_behind(page->content, &heading);
+	columns = text_columns(text_string(&heading));
+	return used + (columns > NAME_LEAST ? columns : NAME_LEAST) <= page->content->width;
+}
+
+static void free_cells(struct block_page *page)
+{
+	for (size_t i = 0; page->cells && i < page->content->row_count * page->column_count; i++)
+		text_free(&page->cells[i]);
+	free(take_pointer(&page->cells));
+}
+
+/* Between the first and the last column: the last number, else the first text. */
+static size_t least_wanted(const struct block_page *page)
+{
+	for (size_t j = page->column_count - 2; j; j--)
+		if (!is_left(page->content->columns[j].shown))
+			return j;
+	return 1;
+}
+
+/* All cells but the names, of as many of the columns as there is room for; the first and the last stay. 0 or -ENOMEM. */
+static int fill_what_fits(struct block_page *page, struct block_column *columns, size_t *ret_used)
+{
+	size_t dropped;
+
+	for (;;) {
+		page->cells = calloc(page->content->row_count * page->column_count + 1,
+				     sizeof(*page->cells));
+		if (!page->cells)
+			return -ENOMEM;
+		*ret_used = fill_cells(page);
+		if (page->column_count <= 2 || has_room(page, *ret_used))
+			return 0;
+		free_cells(page);
+		dropped = least_wanted(page);
+		page->column_count--;
+		memmove(&columns[dropped], &columns[dropped + 1],
+			(page->column_count - dropped) * sizeof(*columns));
+		page->widths[page->column_count - 1] = 0;
+	}
 }
 
 static bool has_any(const struct block_content *content, const struct block_column *shown)
@@ -386,7 +456,7 @@ static int append_words(const struct block_content *content, struct text *text)
 {
 	const char *words = content->table->brief ?: content->table->empty;
 	struct text shown _cleanup_text_ = {0};
-	int result = shown_names(&words, 1, BLOCKS_COLUMNS - TITLE_COLUMNS, false, &shown);
+	int result = shown_names(&words, 1, content->width - TITLE_COLUMNS, false, &shown);
 
 	report_append_aligned(text, content->title, TITLE_COLUMNS, REPORT_LEFT);
 	text_appendf(text, "%s\n", text_string(&shown));
@@ -398,7 +468,7 @@ int block_append(const struct block_content *whole, struct text *text)
 	struct block_column columns[BLOCK_COLUMNS_MAX];
 	struct block_content shown = *whole, *content = &shown;
 	struct block_page page = {.content = content};
-	size_t columns_left;
+	size_t used;
 	int result;
 
 	if (content->table->brief || !content->table->row_count)
@@ -406,19 +476,17 @@ int block_append(const struct block_content *whole, struct text *text)
 	page.column_count = choose_columns(whole, columns);
 	shown.columns = columns;
 	name_window(&page);
-	page.cells = calloc(content->row_count * page.column_count + 1, sizeof(*page.cells));
-	if (!page.cells)
-		return -ENOMEM;
-	columns_left = fill_cells(&page);
-	result = fill_names(&page, columns_left - (has_marked(content) ? strlen(MARK) : 0));
+	result = fill_what_fits(&page, columns, &used);
+	if (result < 0)
+		return result;
+	result = fill_names(&page,
+			    name_room(content, used) - (has_marked(content) ? strlen(MARK) : 0));
 	append_line(&page, content->title, 0, true, text);
 	for (size_t i = 0; i < content->row_count; i++)
 		append_line(&page, "", i, false, text);
-	for (size_t i = 0; i < content->row_count * page.column_count; i++) {
+	for (size_t i = 0; i < content->row_count * page.column_count; i++)
 		text->failed |= page.cells[i].failed;
-		text_free(&page.cells[i]);
-	}
-	free(page.cells);
+	free_cells(&page);
 	return result;
 }
 
@@ -452,7 +520,7 @@ int block_append_line(const struct block_content *content, struct text *text)
 	struct text line _cleanup_text_ = {0}, name _cleanup_text_ = {0};
 	const struct report_column *column;
 	const struct report_cell *cell;
-	size_t used;
+	size_t used, room;
 	int result;
 
 	report_append_aligned(&line, content->title, TITLE_COLUMNS, REPORT_LEFT);
@@ -467,11 +535,12 @@ int block_append_line(const struct block_content *content, struct text *text)
 	cell = find_cell(content, 0, shown->name, &column);
 	most = block_way_join(cell ? cell->text : NOTHING, shown->shown);
 	used = text_columns(text_string(&line));
-	result = most ? shown_names((const char *const *)&most, 1,
-				    used + NAME_LEAST < BLOCKS_COLUMNS ? BLOCKS_COLUMNS - used
-								       : NAME_LEAST,
+	/* It goes on in the next line where this one has no room for it. */
+	room = used + NAME_LEAST <= content->width ? used : TITLE_COLUMNS;
+	result = most ? shown_names((const char *const *)&most, 1, content->width - room,
 				    shown->shown == SHOWN_CODE, &name)
 		      : -ENOMEM;
-	text_appendf(text, "%s%s\n", text_string(&line), text_string(&name));
+	text_append(&line, text_string(&name));
+	text_append_wrapped(text, "", BEHIND_TITLE, content->width, text_string(&line));
 	return result < 0 || line.failed || name.failed ? -ENOMEM : 0;
 }

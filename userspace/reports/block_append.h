@@ -41,6 +41,7 @@ struct block_content {
 	const struct report_table *table;
 	const struct report_table *beside; /* of its columns too, in the row of the same name; without columns: none */
 	size_t row_count;		   /* shown */
+	size_t width; /* in columns of a terminal: where that is too little, columns of numbers are left out, then others, but the first and the last */
 	u64 window_ns; /* or what of it was recorded; a column "of window" is called "of 740 ms" */
 	const char *separator; /* between thousands */
 };

@@ -254,10 +254,15 @@ static int make_all(struct view *view, const struct blocks_style *style, struct 
 
 /* ---- the last line ---- */
 
-/* Where it has room. */
-static void append_report(struct text *line, const char *report, size_t *count)
+static size_t columns_of(const struct blocks_style *style)
 {
-	if (text_columns(text_string(line)) + 2 + strlen(report) <= BLOCKS_COLUMNS)
+	return style->columns ?: BLOCKS_COLUMNS;
+}
+
+/* Where it has room. */
+static void append_report(struct text *line, const char *report, size_t columns, size_t *count)
+{
+	if (text_columns(text_string(line)) + 2 + strlen(report) <= columns)
 		text_appendf(line, "%s%s", (*count)++ ? ", " : ": ", report);
 }
 
@@ -265,7 +270,7 @@ static void append_more(const struct view *view, const struct filled *filled,
 			const struct blocks_style *style, struct text *text)
 {
 	struct text line _cleanup_text_ = {0};
-	size_t count = 0;
+	size_t columns = columns_of(style), count = 0;
 
 	if (style->path) {
 		text_append(&line, "more: gpuprobe stats ");
@@ -277,10 +282,10 @@ static void append_more(const struct view *view, const struct filled *filled,
 	/* What had no room above, and what is never there; --help-reports has all. */
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
 		if ((filled[i].block && !filled[i].shown) || is_said(&blocks[i], style))
-			append_report(&line, blocks[i].report, &count);
+			append_report(&line, blocks[i].report, columns, &count);
 	for (size_t i = 0; others[i].report; i++)
 		if (view_has_any(view, others[i].kinds))
-			append_report(&line, others[i].report, &count);
+			append_report(&line, others[i].report, columns, &count);
 	text_append(text, text_string(&line));
 	text_append(text, count ? "\n" : ", see --help-reports\n");
 	text->failed |= line.failed;
@@ -297,8 +302,8 @@ static u64 recorded_ns(const struct view *view, const struct block *block)
 	return until_ns - survey->window_start_ns;
 }
 
-static int append_block(const struct view *view, const struct filled *filled, const char *separator,
-			struct text *text)
+static int append_block(const struct view *view, const struct filled *filled, size_t width,
+			const char *separator, struct text *text)
 {
 	const struct block_content content = {
 		.title = filled->block->title,
@@ -307,6 +312,7 @@ static int append_block(const struct view *view, const struct filled *filled, co
 		.table = &filled->table,
 		.beside = &filled->beside,
 		.row_count = filled->rows,
+		.width = width,
 		.window_ns = recorded_ns(view, filled->block),
 		.separator = separator,
 	};
@@ -327,6 +333,24 @@ static bool has_content(const struct view *view, const struct filled *filled)
 	return false;
 }
 
+/* In front of all blocks: lines that may be longer than a terminal's. */
+static void append_opening(const struct view *view, const char *lines, size_t columns,
+			   struct text *text)
+{
+	while (*lines) {
+		size_t length = strcspn(lines, "\n");
+		_cleanup_text_ struct text line = {0};
+
+		text_append_bytes(&line, lines, length);
+		text_append_wrapped(text, "", "   ", columns, text_string(&line));
+		lines += length + (lines[length] == '\n');
+		text->failed |= line.failed;
+	}
+	if (view_survey(view)->cut)
+		text_append_wrapped(text, "", "   ", columns,
+				    "The recording was cut: what came later is missing.");
+}
+
 static int print_all(const struct view *view, const struct filled *filled,
 		     const struct blocks_style *style, const char *opening, struct err *err)
 {
@@ -336,14 +360,13 @@ static int print_all(const struct view *view, const struct filled *filled,
 	int result = 0;
 
 	text_append_char(&text, '\n');
-	text_append(&text, opening);
-	if (view_survey(view)->cut)
-		text_append(&text, "The recording was cut: what came later is missing.\n");
+	append_opening(view, opening, columns_of(style), &text);
 	if (!has_content(view, filled))
 		text_append(&text, "Nothing was recorded.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
 		if (filled[i].shown)
-			result = append_block(view, &filled[i], separator, &text);
+			result =
+				append_block(view, &filled[i], columns_of(style), separator, &text);
 	append_more(view, filled, style, &text);
 	if (locale)
 		freelocale(locale);

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "base/temporary_file.h"
-#include "base/terminal.h"
 #include "explain/explain.h"
 #include "exporters/exporter.h"
 #include "steps/view_steps.h"
@@ -251,7 +250,10 @@ static int print_verdict(struct view *view, struct blocks_style *style, struct e
 {
 	static const u16 work[VIEW_ROW_KINDS_MAX] = {VIEW_GPU_WORK};
 	const struct explain_style brief = {
-		.brief = true, .columns = terminal_columns(fileno(style->file), EXPLAIN_COLUMNS)};
+		.brief = true,
+		.columns = style->columns && style->columns < EXPLAIN_COLUMNS ? style->columns
+									      : EXPLAIN_COLUMNS,
+	};
 	_cleanup_text_ struct text text = {0};
 	int result;
 

@@ -7,6 +7,7 @@
 
 #include "probe/uprobe.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #define BAR_COLUMNS 12
 
@@ -79,7 +80,7 @@ void progress_tick(void *data, const struct session_status *status)
 {
 	struct progress *progress = data;
 	char bar[BAR_COLUMNS + 1], events[40], lost[40], rate[32], time_left[64],
-		overhead[128] = "";
+		overhead[128] = "", line[320];
 	u64 elapsed = status->elapsed_ns - progress->last_elapsed_ns;
 
 	if (!progress->on_terminal || !elapsed)
@@ -98,8 +99,10 @@ void progress_tick(void *data, const struct session_status *status)
 		snprintf(overhead, sizeof(overhead), "  overhead about %.1f %%%s",
 			 status->overhead_percent,
 			 status->switched_off_count ? ", some switched off" : "");
-	fprintf(stderr, "\r\033[K%s  %s events  %s  %s lost%s", time_left, events, rate, lost,
-		overhead);
+	snprintf(line, sizeof(line), "%s  %s events  %s  %s lost%s", time_left, events, rate, lost,
+		 overhead);
+	/* A longer one could not be written over. */
+	fprintf(stderr, "\r\033[K%.*s", (int)text_skip_columns(line, log_columns() - 1), line);
 	fflush(stderr);
 	progress->line_shown = true;
 	progress->last_events = status->event_count;

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/terminal.h"
 #include "verbs/outputs.h"
 #include "verbs/page.h"
 
@@ -49,6 +51,8 @@ int record_summary_write(struct capture_reader *reader, const struct options *op
 		.max_rows = options->rows,
 		.lines_elsewhere = lines_elsewhere(options, capture_path, capture_asked),
 		.path = capture_asked ? capture_path : NULL,
+		.columns = terminal_columns(
+			writes_to_stdout(options) ? STDERR_FILENO : STDOUT_FILENO, BLOCKS_COLUMNS),
 	};
 	struct err err = {0};
 	struct page page;

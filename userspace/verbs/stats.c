@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/terminal.h"
 #include "verbs/input.h"
 #include "verbs/table_output.h"
 #include "verbs/verbs.h"
@@ -261,6 +263,7 @@ static int print_summary(const struct stats *stats, struct view *view, struct er
 	const struct options *options = stats->options;
 	struct blocks_style style = {.has_max_rows = options->given.rows,
 				     .max_rows = options->rows,
+				     .columns = terminal_columns(STDOUT_FILENO, BLOCKS_COLUMNS),
 				     .path = options->arguments.items[0]};
 	struct table_output output = {0};
 	int result = table_output_open("-", "", style.path, REPORT_COLUMN, &output, err);
