@@ -178,7 +178,7 @@ enum cupti_left cupti_session_end(struct cupti_session *session, char *hint)
 			return CUPTI_LEFT_THREAD;
 		}
 		words_add(&words, words.length_bytes ? "; " : "");
-		words_add(&words, "8 KiB (memfd:gpuprobe-resident) stay for callbacks to land on");
+		words_add(&words, "8 KiB (memfd:gpuprobe-resident) stay for callbacks");
 	}
 	kept_bytes = cupti_buffers_close(&session->buffers);
 	session->control->cupti_facts.kept_bytes = kept_bytes;

@@ -194,6 +194,9 @@ def read_truth(path):
 
 
 def check_left(said):
+	plain = re.search(r"gpuprobe has left.*", said)
+	if plain:
+		return plain[0]
 	found = re.search(r"after detach: (.*)", said)
 	if not found:
 		raise Failure("gpuprobe said nothing of what it left")

@@ -116,6 +116,11 @@ def recording_gpu(pid, *arguments, release=RELEASE, outputs=("ndjson",), **optio
 	return recording("-p", pid, *named, *arguments, outputs=outputs, **options)
 
 
+def check_left(said):
+	"""Nothing of gpuprobe's runs or is open in the target any more; all figures are there where its own threads have changed meanwhile."""
+	check("gpuprobe has left" in said or "ours left: 0 threads, 0 descriptors" in said, said)
+
+
 def check_defects(records, release):
 	"""What this version is known to do wrong is in the ledger (userspace/cuda/cupti_defects.def), once."""
 	version = tuple(map(int, release.split(".")))

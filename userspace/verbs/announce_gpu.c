@@ -76,12 +76,16 @@ static void say_audit(const struct agent_report *report)
 		log_warning("%s (%u): %s", comm, pid, report->lost_why);
 	if (*report->refused_why)
 		log_warning("%s (%u): %s", comm, pid, report->refused_why);
-	if (report->left_behind)
+	if (report->audit_is_plain) {
+		log_info("%s (%u): gpuprobe has left%s%s", comm, pid, *why ? "; " : "", why);
+		log_debug("%s (%u) after detach: %s", comm, pid, report->audit);
+	} else if (report->left_behind) {
 		log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
 			    *why ? ": " : "", why);
-	else
+	} else {
 		log_info("%s (%u) after detach: %s%s%s", comm, pid, report->audit, *why ? ": " : "",
 			 why);
+	}
 }
 
 static void say_late(const struct agent_report *report)

@@ -103,6 +103,7 @@ struct agent_report {
 	bool ended; /* its target did, before it was asked to leave */
 	u64 executed_ns; /* its target executed another program then, and with that it is gone; 0: it did not */
 	bool left_behind; /* something with our name is still in the target that it did not speak of in `why` */
+	bool audit_is_plain; /* nothing of ours runs or is open there, and there are no more threads and descriptors than before */
 	char audit[AGENT_REPORT_BYTES]; /* what the target has, before and after, in words; "": it has ended */
 };
 

@@ -86,6 +86,9 @@ static void audit(struct agent *agent)
 		agent->report.left_behind =
 			after.own_thread_count || after.own_fd_count ||
 			(after.own_mapping_count && state != AGENT_STATE_RESIDENT);
+		agent->report.audit_is_plain = !agent->report.left_behind &&
+					       after.thread_count <= agent->before.thread_count &&
+					       after.fd_count <= agent->before.fd_count;
 	}
 	if (state == AGENT_STATE_RESIDENT && agent->report.outcome == AGENT_WORKS)
 		copy_hint(agent);
