@@ -64,6 +64,8 @@ static void append_about(const struct page *page)
 
 	if (is_markdown(page))
 		text_append(page->text, "# What the capture says\n\n");
+	if (survey->cut)
+		append_wrapped(page, is_markdown(page) ? "- " : "", "   ", VIEW_CUT_SHORT);
 	for (size_t i = 0; i < count && i < most; i++) {
 		_cleanup_text_ struct text line = {0};
 
@@ -183,7 +185,6 @@ static void append_gpus(const struct page *page)
 {
 	const struct why *why = &page->explain->why;
 	size_t most = page->style->brief ? 2 : why->gpu_count, shown = 0;
-
 	struct explain_missing missing;
 	size_t position = 0;
 
@@ -365,7 +366,9 @@ static void append_nothing(const struct page *page)
 			       "Nothing else costs much: GPUs are busy, what is to gain is in "
 			       "their kernels.");
 	else if (!explain->recorded_ns)
-		append_wrapped(page, "", "", "Nothing was recorded.");
+		append_wrapped(page, "", "",
+			       explain->survey->cut ? "Nothing can be told of what is left."
+						    : "Nothing was recorded.");
 	else
 		append_wrapped(page, "", "",
 			       "Of what is known nothing costs more than a few percent of the "
@@ -565,8 +568,6 @@ static void append_missing(const struct page *page)
 		append_wrapped(page, "", "   ",
 			       "which code launched the kernels: there are no stacks of launches "
 			       "(--launch-stacks auto takes them)");
-	if (explain->survey->cut)
-		append_wrapped(page, "", "   ", "what came when the recording was cut");
 	if (incomplete)
 		append_wrapped(
 			page, "", "   ",

@@ -347,8 +347,7 @@ static void append_opening(const struct view *view, const char *lines, size_t co
 		text->failed |= line.failed;
 	}
 	if (view_survey(view)->cut)
-		text_append_wrapped(text, "", "   ", columns,
-				    "The recording was cut: what came later is missing.");
+		text_append_wrapped(text, "", "   ", columns, VIEW_CUT_SHORT);
 }
 
 static int print_all(const struct view *view, const struct filled *filled,
@@ -362,7 +361,8 @@ static int print_all(const struct view *view, const struct filled *filled,
 	text_append_char(&text, '\n');
 	append_opening(view, opening, columns_of(style), &text);
 	if (!has_content(view, filled))
-		text_append(&text, "Nothing was recorded.\n");
+		text_append(&text, view_survey(view)->cut ? "Nothing can be told of what is left.\n"
+							  : "Nothing was recorded.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(blocks) && result == 0; i++)
 		if (filled[i].shown)
 			result =

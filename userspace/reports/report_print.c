@@ -155,8 +155,7 @@ static void begin(struct report_printer *printer)
 		text_appendf(&printer->text, "\n ** %s (%s):\n", table->title,
 			     printer->report->name);
 		if (table->cut && !table->whole)
-			text_append(&printer->text,
-				    " The recording was cut: what came later is missing.\n");
+			text_append(&printer->text, " " VIEW_CUT_SHORT "\n");
 		text_append_char(&printer->text, '\n');
 	}
 	if (table->row_count || !printer->layout->for_people)

@@ -295,7 +295,9 @@ static void warn_of_losses(const struct stats *stats, const struct view *view)
 	const struct view_survey *survey = view_survey(view);
 
 	if (survey->cut)
-		log_warning("%s: the recording was cut: what came later is missing", stats->path);
+		log_warning("%s: the recording was cut short: the file ends in the middle, what "
+			    "came later is missing",
+			    stats->path);
 	for (size_t i = 0; i < stats->count; i++)
 		if (strcmp(stats->tables[i].request.report->name, "ledger") == 0)
 			return;

@@ -287,6 +287,8 @@ struct view_frame {
 
 #define VIEW_FRAME_MISSING "[missing]" /* the name of a frame that stands for one or more that the chain left out */
 #define VIEW_FRAME_GUESSED "?" /* behind the name of a frame that is guessed */
+/* For people, in front of all else that is said of a recording that was cut. */
+#define VIEW_CUT_SHORT "The recording was cut short: the file ends in the middle, what came later is missing."
 #define VIEW_FRAME_CUT "[cut]" /* what outputs put where the callers would stand of a stack that code without frame pointers cut */
 
 /* The functions of a stack of process pid, innermost first, as many as can be trusted. Where it has frames of Python the interpreter's own
