@@ -41,6 +41,7 @@ struct inject_thread {
 	bool usable;
 	bool runs; /* it does not wait: if usable it is taken in the middle of its own code */
 	bool filtered; /* by seccomp: our system calls take PTRACE_O_SUSPEND_SECCOMP */
+	bool limited; /* what it waits in has a time limit: it goes on by restart_syscall */
 	bool refused; /* by inject_run(), when it was stopped: it is not again before all are looked at anew */
 	char reason[INJECT_REASON_BYTES]; /* "waits in epoll_wait, no malloc, loader, CUDA or Python frame on its stack" */
 };

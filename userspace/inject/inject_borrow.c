@@ -231,11 +231,13 @@ static int borrow_waiting(struct injector *injector, struct inject_thread *threa
 	int result;
 
 	if (thread->refused ||
+	    (injector->restart_forbidden && thread->filtered && thread->limited) ||
 	    !inject_refusals_allow(&injector->refusals, thread->tid, clock_monotonic_ns()))
 		return -EAGAIN;
 	found->extended_bytes = 0;
 	result = borrow(injector, thread, err);
 	thread->refused = result == -EAGAIN;
+	injector->restart_forbidden |= injector->session.restart_forbidden;
 	if (found->extended_bytes)
 		place = registers_program_counter(&found->general) ^
 			registers_stack_pointer(&found->general) << 1;

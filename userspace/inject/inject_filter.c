@@ -189,6 +189,34 @@ static bool kills(u32 action)
 	       action == SECCOMP_RET_TRAP;
 }
 
+/* How many instructions; -ENOENT: there is no such one; -1: it cannot be read. */
+static long read_filter(u32 tid, unsigned long n, struct sock_filter program[BPF_MAXINSNS])
+{
+	long count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, n, NULL);
+
+	if (count >= 0 && count <= BPF_MAXINSNS)
+		count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, n, program);
+	if (count < 0 && errno == ENOENT && n)
+		return -ENOENT;
+	return count < 0 || count > BPF_MAXINSNS ? -1 : count;
+}
+
+bool inject_filter_allows(u32 tid, u32 number)
+{
+	struct sock_filter program[BPF_MAXINSNS];
+
+	for (unsigned long n = 0; n < FILTERS_MAX; n++) {
+		long count = read_filter(tid, n, program);
+
+		if (count < 0)
+			return count == -ENOENT;
+		if ((inject_filter_run(program, (size_t)count, number) & SECCOMP_RET_ACTION_FULL) !=
+		    SECCOMP_RET_ALLOW)
+			return false;
+	}
+	return false;
+}
+
 int inject_filter_check(u32 tid, bool *ret_kills_start, struct err *err)
 {
 	struct sock_filter program[BPF_MAXINSNS];
@@ -196,13 +224,11 @@ int inject_filter_check(u32 tid, bool *ret_kills_start, struct err *err)
 	*ret_kills_start = false;
 
 	for (unsigned long n = 0; n < FILTERS_MAX; n++) {
-		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, n, NULL);
+		long count = read_filter(tid, n, program);
 
-		if (count < 0 && errno == ENOENT && n)
+		if (count == -ENOENT)
 			return 0;
-		if (count >= 0 && count <= BPF_MAXINSNS)
-			count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, n, program);
-		if (count < 0 || count > BPF_MAXINSNS)
+		if (count < 0)
 			return err_set(err, -EOPNOTSUPP,
 				       "it has a system call filter (seccomp) that cannot be read, "
 				       "and that may kill it for what the agent does");

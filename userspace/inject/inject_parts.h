@@ -29,6 +29,7 @@ struct injector {
 	u64 running_until_ns; /* threads that run are tried until then, */
 	u64 running_quick_until_ns; /* seldom from here on */
 	struct inject_refusals refusals; /* of those that wait */
+	bool restart_forbidden; /* by a filter: threads with one that wait with a time limit are left alone */
 	size_t stop_count; /* of threads, so far */
 	struct map stops_in_calls; /* by tid, how many stops were in a system call, which may have ended by that */
 	struct err running_err; /* why none could be had */

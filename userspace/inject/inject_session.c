@@ -13,6 +13,7 @@
 
 #include "process/arch_x86_64.h"
 #include "process/target.h"
+#include "inject/inject_filter.h"
 #include "inject/inject_wait.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -227,10 +228,15 @@ static int check_code(struct inject_session *session, struct err *err)
  * allows the call itself: it is made anew by its own number. */
 static int avoid_restart(struct inject_session *session, struct err *err)
 {
+	session->restart_forbidden = true;
 	registers_restart_anew(&session->saved, 0);
 	if (registers_write_general(session->tid, &session->saved.general))
 		return ended(session, err);
-	return err_set(err, -EAGAIN, "thread %u does not run", session->tid);
+	return err_set(
+		err, -EAGAIN,
+		"thread %u waits with a time limit, which goes on by restart_syscall, and its "
+		"system call filter (seccomp) does not allow that",
+		session->tid);
 }
 
 /* Is it where we can take it: in a system call that blocks, and will be made again, or in the middle of code? */
@@ -242,7 +248,8 @@ static int check_place(struct inject_session *session, const struct inject_sessi
 
 	if (thread->filtered &&
 	    registers_is_interrupted_wait(registers_result(&session->saved.general)) &&
-	    registers_after_system_call(&session->saved, &number))
+	    registers_after_system_call(&session->saved, &number) &&
+	    !inject_filter_allows(session->tid, SYS_restart_syscall))
 		return avoid_restart(session, err);
 	if (!registers_in_system_call(&session->saved, &number, arguments))
 		return runs ? check_code(session, err)

@@ -30,6 +30,7 @@ struct inject_session {
 	bool midway;		/* by the caller: it is not through, and is let go where it is, to come back by itself */
 	bool leaves;		/* by the caller: where it is nothing of that is done any more */
 	u64 restart_number;	/* of the wait that it goes on with by restart_syscall; 0: it does not, or that is not known */
+	bool restart_forbidden;	/* its filter forbids to go on so: it made its wait anew */
 	bool restart_lost;	/* what the kernel keeps to go on with an interrupted wait is that of another one by now */
 	u64 entered;		/* number of the system call that it is in, as far as its stops tell */
 	u64 entered_argument;	/* the first one of that */

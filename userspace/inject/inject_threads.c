@@ -19,7 +19,7 @@
 struct candidate {
 	struct inject_thread thread;
 	const struct inject_wait *wait;
-	bool leader, limited;
+	bool leader;
 	enum inject_verdict verdict;
 };
 
@@ -124,14 +124,7 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 			 (long long)number);
 		return;
 	}
-	candidate->limited = inject_wait_has_limit(candidate->wait, arguments);
-	if (candidate->thread.filtered && candidate->limited) {
-		unusable(candidate,
-			 "waits in %s with a time limit, which goes on by restart_syscall, and its "
-			 "system call filter (seccomp) may forbid that",
-			 candidate->wait->name);
-		return;
-	}
+	candidate->thread.limited = inject_wait_has_limit(candidate->wait, arguments);
 	stack_judge(candidates, candidate, &frame);
 }
 
@@ -189,8 +182,8 @@ static int compare(const void *a, const void *b)
 		return left->verdict < right->verdict ? -1 : 1;
 	if (left->leader != right->leader)
 		return left->leader ? 1 : -1;
-	if (left->limited != right->limited)
-		return left->limited ? 1 : -1;
+	if (left->thread.limited != right->thread.limited)
+		return left->thread.limited ? 1 : -1;
 	if (left->wait != right->wait)
 		return left->wait < right->wait ? -1 : 1;
 	return left->thread.tid < right->thread.tid ? -1 : left->thread.tid > right->thread.tid;
