@@ -23,12 +23,6 @@ static void shorten(u64 ready_ns, u64 since_ns, u64 *until_ns)
 		*until_ns = ready_ns;
 }
 
-/* It waits for the same thing on, but not before what came of it: that was its own clock's doing. */
-static bool led_on(const struct why_state *thread, u64 effect_ns)
-{
-	return thread->goes_on && why_state_is_timer(thread, effect_ns);
-}
-
 size_t why_chain_follow(const struct why_states *states, size_t row, u64 since_ns, u64 *until_ns,
 			u64 *effect_ns)
 {
@@ -40,9 +34,9 @@ size_t why_chain_follow(const struct why_states *states, size_t row, u64 since_n
 		if (thread->calls && waits_for_thread(thread, since_ns) &&
 		    states->threads[thread->waker].waits)
 			shorten(states->threads[thread->waker].ready_ns, since_ns, until_ns);
-		if (!why_chain_follows(states, thread, since_ns) || led_on(thread, *effect_ns))
+		if (!why_chain_follows(states, thread, since_ns))
 			break;
-		*effect_ns = thread->woken_ns;
+		*effect_ns = thread->ready_ns;
 		row = thread->waker;
 	}
 	return row;

@@ -19,9 +19,7 @@ struct why_state {
 	u32 wait_name;		    /* number of its name */
 	enum why_wait wait_for;
 	u64 ready_ns; /* from when on it could have run again */
-	u64 timed_until_ns; /* see why_timeouts_end.other_ns */
-	bool goes_on; /* it is one with the waits behind it; wait has who ended these, */
-	u64 woken_ns; /* and this is when; else ready_ns */
+	u64 timed_until_ns; /* see why_timeouts_next() */
 	size_t waker; /* row of the thread that woke it then; WHY_NO_ROW: of none that is known */
 	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
 	u64 seen_ns;			    /* when something was recorded of it last */
