@@ -153,6 +153,13 @@ static void append_top(const struct explain *explain, const struct explain_place
 	explain_append_caller(explain, &top, text);
 }
 
+/* Is it told what the program did behind a call? Only where samples tell of most of it. */
+static bool says_behind(const struct explain_evidence *evidence)
+{
+	return evidence->behind.names.count &&
+	       2 * explain_places_sum(&evidence->behind) >= evidence->idle_ns;
+}
+
 /* "; also normalize work.py:20 (275 ms)": places behind the first that have much of it as well. */
 static void append_next_places(const struct explain *explain, const struct explain_said *said,
 			       struct text *text)
@@ -160,7 +167,9 @@ static void append_next_places(const struct explain *explain, const struct expla
 	const struct explain_places *places = &evidence_of(explain, said)->places;
 	u64 all_ns = said->is_state ? explain_places_sum(places) : said->cost_ns;
 	struct explain_place top[PLACES_SAID];
-	size_t count = explain->brief ? 0 : explain_places_top(places, top, PLACES_SAID);
+	/* What is behind the call belongs to the first place. */
+	bool is_first_alone = explain->brief || says_behind(evidence_of(explain, said));
+	size_t count = is_first_alone ? 0 : explain_places_top(places, top, PLACES_SAID);
 
 	for (size_t i = 1; i < count && top[i].ns && top[i].ns >= all_ns / PLACE_LEAST_PART; i++) {
 		text_append(text, i == 1 ? "; also " : ", ");
@@ -196,14 +205,13 @@ static void append_all_of(const struct explain *explain, const struct explain_pl
 	text_append(text, " behind that in all, more than the call costs: make it faster first");
 }
 
-/* ", then mostly decode work.py:11 (train) (2.10 s)"; nothing where samples do not tell of most of it. */
+/* ", then mostly decode work.py:11 (train) (2.10 s)" */
 static void append_behind(const struct explain *explain, const struct explain_said *said,
 			  struct text *text)
 {
 	const struct explain_evidence *evidence = evidence_of(explain, said);
 
-	if (!evidence->behind.names.count ||
-	    2 * explain_places_sum(&evidence->behind) < evidence->idle_ns)
+	if (!says_behind(evidence))
 		return;
 	text_append(text, ", then mostly ");
 	append_top(explain, &evidence->behind, PLACE_COLUMNS, true, text);

@@ -86,7 +86,9 @@ static void audit(struct agent *agent)
 		agent->report.left_behind =
 			after.own_thread_count || after.own_fd_count ||
 			(after.own_mapping_count && state != AGENT_STATE_RESIDENT);
+		/* Its library stays where a thread of the target is in it. */
 		agent->report.audit_is_plain = !agent->report.left_behind &&
+					       !after.own_mapping_count &&
 					       after.thread_count <= agent->before.thread_count &&
 					       after.fd_count <= agent->before.fd_count;
 	}
