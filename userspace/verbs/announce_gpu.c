@@ -67,6 +67,12 @@ void announce_gpu_agents(const struct agents *agents)
 	}
 }
 
+/* CUPTI's file, where the process had it not mapped before: nothing takes it out again. */
+static bool cupti_stays(const struct agent_report *report)
+{
+	return *report->cupti.path && strstr(report->audit, report->cupti.path);
+}
+
 static void say_audit(const struct agent_report *report)
 {
 	const char *comm = report->target->comm, *why = report->why;
@@ -77,7 +83,9 @@ static void say_audit(const struct agent_report *report)
 	if (*report->refused_why)
 		log_warning("%s (%u): %s", comm, pid, report->refused_why);
 	if (report->audit_is_plain) {
-		log_info("%s (%u): gpuprobe has left%s%s", comm, pid, *why ? "; " : "", why);
+		log_info("%s (%u): gpuprobe has left%s%s%s%s", comm, pid, *why ? "; " : "", why,
+			 cupti_stays(report) ? "; still mapped: " : "",
+			 cupti_stays(report) ? report->cupti.path : "");
 		log_debug("%s (%u) after detach: %s", comm, pid, report->audit);
 	} else if (report->left_behind) {
 		log_warning("%s (%u) after detach: %s%s%s", comm, pid, report->audit,
