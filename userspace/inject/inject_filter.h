@@ -18,7 +18,7 @@ u32 inject_filter_run(const struct sock_filter *program, size_t count, u32 numbe
 /* Of the traced and stopped thread. -EOPNOTSUPP: it would be killed at a call that the agent makes, or its filter
  * cannot be read. ret_kills_start: also at one that only the borrowed thread makes, to start the agent's. */
 int inject_filter_check(u32 tid, bool *ret_kills_start, struct err *err);
-/* Of such a thread: do all of its filters let it make this call, whatever its arguments? False also where that can't be told. */
+/* Of such a thread: do all of its filters let it make this call (with arguments of 0)? False also where that cannot be told. */
 bool inject_filter_allows(u32 tid, u32 number);
 
 #endif
