@@ -17,7 +17,7 @@
 #include "preemption.h"
 #include "session_return.h"
 #define SPAN_SCRATCH call_scratch
-#include "launch_stacks.h"
+#include "span_stacks.h"
 #include "threads.h"
 
 /* The result of a session's entry: 0 lets the kernel hijack the return address, 1 leaves it alone.
@@ -276,8 +276,7 @@ static __noinline int entry_hit(struct pt_regs *registers)
 	const struct entry_site *site;
 	u32 stack;
 
-	if (launch_only(registers, cookie, state, task) ||
-	    !entry_begins(registers, cookie, state, task->tgid))
+	if (!entry_begins(registers, cookie, state, task->tgid))
 		return 0;
 	thread_state_get(state, task, pid_tgid); /* for its name */
 	stack = entry_stack(registers, cookie, pid_tgid);

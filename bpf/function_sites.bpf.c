@@ -19,7 +19,7 @@
 #define PREEMPTION_FLAVOUR sites
 #include "preemption.h"
 #define SPAN_SCRATCH site_scratch
-#include "launch_stacks.h"
+#include "span_stacks.h"
 #include "threads.h"
 
 /* Context of the searches through the frames away from the home stack. */

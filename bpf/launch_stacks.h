@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks at launches: of entries of CUDA's functions with COOKIE_LAUNCH, each with its number in its thread, so that whoever reads them
+ * Stacks at launches: of entries of CUDA's functions, each with its number in its thread, so that whoever reads them
  * knows whether one is missing between two.
  */
 #ifndef GPUPROBE_BPF_LAUNCH_STACKS_H
@@ -51,57 +51,51 @@ static __always_inline u32 launch_weight(void)
 	return one_in;
 }
 
-/* The id of its stack; 0: none was taken. */
-static __noinline __attribute__((unused)) u32 launch_hit(void *registers, u64 cookie, u64 pid_tgid)
+/* Is the next entry to be told of, with its stack or without it? What has been found out stands in the state of the thread: the verifier goes through
+ * the walk once for each number that it knows. */
+static __always_inline bool launch_begins(struct thread_state *state)
 {
-	u64 begin_ns = price_begin(PRICE_LAUNCH_STACKS);
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *state = thread_state_get(thread_state_find(task), task, pid_tgid);
-	struct record_launch_stack record = {};
-	u32 weight = launch_weight(), stack = 0;
-	bool told = weight;
+	u32 weight = launch_weight();
+	bool told = weight || state->launch_taken;
 
-	if (state) {
-		told |= state->launch_taken;
-		record.number = ++state->launches;
-		state->launch_taken = weight != 0;
-	}
-	if (weight)
-		stack = span_stack(registers, pid_tgid);
-	if (told) {
-		/* The clock is read last: the call begins now. */
-		fill_header(&record.header, sizeof(record), KIND_launch_stack, bpf_ktime_get_ns(),
-			    0, pid_tgid, cookie & PROBE_ID_MASK);
-		record.header.stack = stack;
-		record.probe = cookie & PROBE_ID_MASK;
-		record.launches = weight;
-		emit(&record.header, sizeof(record));
-	}
-	price_end(PRICE_LAUNCH_STACKS, begin_ns);
-	return stack;
+	state->launches++;
+	state->launch_weight = weight;
+	state->launch_taken = weight != 0;
+	return told;
 }
 
-/* False: it is an entry as any other. Of one that is only probed for this all is done. */
-static __always_inline __attribute__((unused)) bool launch_only(struct pt_regs *registers,
-								u64 cookie,
-								const struct thread_state *state,
-								const struct task_struct *task)
+static __always_inline void launch_emit(const struct thread_state *state, u64 cookie, u64 pid_tgid,
+					u32 stack)
 {
-	if (!takes_launch_stacks || !(cookie & COOKIE_LAUNCH_ONLY))
-		return false;
-	if (!is_switched_off(cookie & COOKIE_PROBE_MASK) &&
-	    place_begins(registers, cookie, state, task->tgid, PRICE_LAUNCH_STACKS))
-		launch_hit(registers, cookie, task_pid_tgid(task));
-	return true;
+	struct record_launch_stack record = {.probe = cookie & PROBE_ID_MASK,
+					     .number = state->launches,
+					     .launches = state->launch_weight};
+
+	/* The clock is read last: the call begins now. */
+	fill_header(&record.header, sizeof(record), KIND_launch_stack, bpf_ktime_get_ns(), 0,
+		    pid_tgid, record.probe);
+	record.header.stack = stack;
+	emit(&record.header, sizeof(record));
 }
 
-/* The id of the stack at the entry of a function; 0: none was asked for. */
-static __always_inline __attribute__((unused)) u32 entry_stack(void *registers, u64 cookie,
-							       u64 pid_tgid)
+static __always_inline void launch_hit(struct pt_regs *registers, u64 cookie,
+				       struct task_struct *task, struct thread_state *state)
 {
-	if (takes_launch_stacks && cookie & COOKIE_LAUNCH)
-		return launch_hit(registers, cookie, pid_tgid);
-	return call_stack(registers, cookie & COOKIE_PROBE_MASK, pid_tgid);
+	u64 pid_tgid = task_pid_tgid(task);
+	u32 stack = 0;
+
+	state = thread_state_get(state, task, pid_tgid);
+	if (!state) {
+		count_loss(VALUE_loss_reason_no_storage);
+		return;
+	}
+	state->launch_begin_ns = price_begin(PRICE_LAUNCH_STACKS);
+	if (launch_begins(state)) {
+		if (state->launch_taken)
+			stack = span_stack(registers, pid_tgid);
+		launch_emit(state, cookie, pid_tgid, stack);
+	}
+	price_end(PRICE_LAUNCH_STACKS, state->launch_begin_ns);
 }
 
 #endif

@@ -16,6 +16,7 @@ const volatile bool takes_call_stacks = false;
 const volatile bool takes_usdt_stacks = false;
 const volatile bool takes_launch_stacks = false;
 volatile unsigned int launch_samples_per_second = 0;
+volatile unsigned int launch_stacks_over = 0;
 volatile unsigned int launch_one_in = 0;
 volatile unsigned long long launch_hits = 0, launch_samples = 0, launch_since_ns = 0;
 const volatile bool walks_by_tables = false;

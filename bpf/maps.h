@@ -15,8 +15,10 @@ struct thread_state {
 	u64 alternate_bytes;
 	u32 home_unknown;	 /* it cannot be determined: do not ask again */
 	u32 named;		 /* its task fact was sent */
-	u32 launches;		 /* hits with COOKIE_LAUNCH, */
-	u32 launch_taken;	 /* and whether the stack of the last one was taken */
+	u32 launches;		 /* hits of launches, */
+	u32 launch_taken;	 /* whether the stack of the last one was taken, */
+	u32 launch_weight;	 /* for how many it stands, */
+	u64 launch_begin_ns;	 /* and when the program began; 0: it is not timed */
 	struct frames frames;	 /* on the home stack */
 	struct away_frames away; /* elsewhere */
 };
@@ -254,6 +256,8 @@ extern const volatile bool takes_usdt_stacks;
 /* Of launches; how many a second, 0: of all. It may become less while they are taken. */
 extern const volatile bool takes_launch_stacks;
 extern volatile unsigned int launch_samples_per_second;
+/* From now on none is. */
+extern volatile unsigned int launch_stacks_over;
 /* One in so many is taken just now, 0: all; by these of the last moments. */
 extern volatile unsigned int launch_one_in;
 extern volatile unsigned long long launch_hits, launch_samples, launch_since_ns;

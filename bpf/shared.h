@@ -11,7 +11,7 @@
 #include "matmul.h"
 
 #define RINGS_MAX	 64 /* one ring a CPU, shared beyond */
-#define LOSS_REASONS_MAX 128 /* reasons of record.def, indexes of counters.losses */
+#define LOSS_REASONS_MAX 160 /* reasons of record.def, indexes of counters.losses */
 
 #define STACK_DEPTH_MAX	  127 /* what the kernel gives (kernel.perf_event_max_stack) */
 #define STACK_ID_BITS	  20
@@ -81,8 +81,7 @@ struct element_request {
 #define COOKIE_ADDRESS_SHIFT 48 /* low 12 bits of the site's address */
 #define COOKIE_POPPED_SHIFT  60 /* of an exit: bytes / 8 that `ret n` takes off, 4 bits */
 #define COOKIE_MATMUL	     (1ULL << 60) /* of an entry: the map matmuls says more of it, by the probe's id */
-#define COOKIE_LAUNCH	     (1ULL << 61) /* of an entry: its stack is that of a launch, */
-#define COOKIE_LAUNCH_ONLY   (1ULL << 62) /* and nothing else of it is recorded */
+#define COOKIE_LAUNCH	     (1ULL << 61) /* of an entry that is recorded: its stack is taken as that of a launch */
 
 /* What there is no room for in the cookie of an entry; by the probe's id. */
 struct entry_site {

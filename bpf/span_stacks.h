@@ -23,19 +23,29 @@ static __noinline __attribute__((unused)) u32 span_stack(void *registers, u64 pi
 	return scratch ? stack_take(registers, scratch, pid_tgid) : 0;
 }
 
-/* The id of the stack at the entry of a function; 0: none was asked for. */
-static __always_inline __attribute__((unused)) u32 call_stack(void *registers, u32 probe,
-							      u64 pid_tgid)
+/* Is a stack taken at its entry, and as what? PRICE_SORTS: none is. Of calls that launch where nothing else tells of their work. */
+static __always_inline u32 call_stack_sort(u64 cookie)
 {
-	u64 begin_ns;
-	u32 stack;
+	if (takes_call_stacks && !is_counted(cookie & COOKIE_PROBE_MASK))
+		return PRICE_CALL_STACKS;
+	if (takes_launch_stacks && cookie & COOKIE_LAUNCH && !launch_stacks_over &&
+	    (launch_one_in <= 1 || bpf_get_prandom_u32() % launch_one_in == 0))
+		return PRICE_LAUNCH_STACKS;
+	return PRICE_SORTS;
+}
 
-	if (!takes_call_stacks || is_counted(probe))
+/* The id of the stack at the entry of a function; 0: none was asked for. */
+static __always_inline __attribute__((unused)) u32 entry_stack(void *registers, u64 cookie, u64 pid_tgid)
+{
+	u32 sort = call_stack_sort(cookie), stack;
+	u64 begin_ns;
+
+	if (sort >= PRICE_SORTS)
 		return 0;
-	begin_ns = price_begin(PRICE_CALL_STACKS);
-	price_count(PRICE_CALL_STACKS);
+	begin_ns = price_begin(sort);
+	price_count(sort);
 	stack = span_stack(registers, pid_tgid);
-	price_end(PRICE_CALL_STACKS, begin_ns);
+	price_end(sort, begin_ns);
 	return stack;
 }
 

@@ -65,7 +65,7 @@ NAMED_BY_FIELDS = ("copy", "set", "sync", "graph_launch", "overhead", "migration
 
 # Found out anew by every reader of the events, so no lines of the ndjson.
 DERIVED_LOSSES = ("launch_forgotten", "launch_missing", "launched_before", "launch_after_kernel", "size_unknown", "range_unnamed", "launch_stack_uncertain", "names_cut")
-NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call", "samples_missed", "python_unreadable", "python_refused", "stack_cut", "launch_stacks_sampled", "kernel_sources_cut", "cupti_defect", "steps_shortened", "launched_before")
+NOTHING_MISSING = ("still_open", "outside_window", "size_unknown", "range_unnamed", "profiler_call", "samples_missed", "python_unreadable", "python_refused", "stack_cut", "launch_stacks_sampled", "launch_stacks_ended", "kernel_sources_cut", "cupti_defect", "steps_shortened", "launched_before")
 WAITING = re.compile(r".* \((\d+)\): \d+ threads? that only waited")
 
 QUERIES = {

@@ -27,6 +27,7 @@ struct recording_settings {
 	bool usdt_asked;	  /* the same of USDT probes */
 	bool call_stacks, usdt_stacks; /* of each call, of each hit of a USDT probe */
 	u32 launch_samples_per_second; /* so many stacks of launches are taken; 0: all, */
+	bool launch_stacks_first;      /* until these have had their share of the window */
 	bool launch_stacks_by_price;   /* until these cost too much */
 	bool launch_stacks_by_agent;
 	bool python;		  /* frames of Python are in stacks */

@@ -39,6 +39,21 @@ bool explain_launches_wanted(const struct explain *explain)
 	return wanted && explain->kernel_ns;
 }
 
+bool explain_launches_ended(const struct explain *explain)
+{
+	const struct view_survey *survey = explain->survey;
+
+	for (size_t i = 0; i < survey->loss_count; i++)
+		if (survey->losses[i].reason == VALUE_loss_reason_launch_stacks_ended)
+			return true;
+	return false;
+}
+
+u64 explain_launches_code_ns(const struct explain *explain)
+{
+	return explain_launches_ended(explain) ? explain->stacked_ns : explain->kernel_ns;
+}
+
 double explain_launches_percent(const struct explain *explain)
 {
 	return 100.0 * (double)explain->stacked_ns / (double)(explain->kernel_ns ?: 1);
@@ -76,6 +91,16 @@ static void append_losses(const struct explain *explain, struct text *text, size
 				    "they were switched off, since they cost too much", text,
 				    count);
 	}
+}
+
+void explain_launches_append_share(const struct explain *explain, struct text *text)
+{
+	text_appendf(text,
+		     explain_launches_ended(explain)
+			     ? "shares of the %.1f %% of the kernels' time that has a stack of its "
+			       "launch: "
+			     : "only %.1f %% of the kernels' time has a stack of its launch: ",
+		     explain_launches_percent(explain));
 }
 
 void explain_launches_append_why(const struct explain *explain, struct text *text)

@@ -292,8 +292,13 @@ bool explain_missing_next(const struct explain *explain, size_t *position, struc
 
 /* Were stacks of launches taken, or should they have been, of kernels that there are? */
 bool explain_launches_wanted(const struct explain *explain);
+/* Were they of the first launches only (--launch-stacks first)? Of how much of the kernels' time the code is told then: of what has a stack. */
+bool explain_launches_ended(const struct explain *explain);
+u64 explain_launches_code_ns(const struct explain *explain);
 /* Of the kernels' time, whose launch has a stack. */
 double explain_launches_percent(const struct explain *explain);
+/* "only 30.0 % of the kernels' time has a stack of its launch: " */
+void explain_launches_append_share(const struct explain *explain, struct text *text);
 /* Why that is not all: "from 1.200 s on they were taken by chance; ..." */
 void explain_launches_append_why(const struct explain *explain, struct text *text);
 

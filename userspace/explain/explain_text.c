@@ -442,8 +442,7 @@ static void append_launches(const struct page *page)
 		return;
 	if (!page->explain->code.items)
 		append_heading(page, "code that launched them");
-	text_appendf(&line,
-		     "only %.1f %% of the kernels' time has a stack of its launch: ", percent);
+	explain_launches_append_share(page->explain, &line);
 	explain_launches_append_why(page->explain, &line);
 	append_wrapped(page, is_markdown(page) ? "\n" : "", "   ", text_string(&line));
 	page->text->failed |= line.failed;
@@ -590,7 +589,8 @@ int explain_append_text(const struct explain *explain, const struct explain_styl
 	if (!style->brief) {
 		append_places(&page, "kernels, by their share of GPU time", &explain->kernels,
 			      explain->kernel_ns);
-		append_places(&page, "code that launched them", &explain->code, explain->kernel_ns);
+		append_places(&page, "code that launched them", &explain->code,
+			      explain_launches_code_ns(explain));
 		append_launches(&page);
 		append_memory(&page);
 		append_missing(&page);

@@ -39,6 +39,7 @@ struct run {
 	struct gpu *gpus;
 	size_t gpu_capacity, gpu_count;
 	const char *path, *path_words; /* of the last work that had one; what people read of it */
+	bool launches_ended;	       /* only of the first ones there are stacks */
 	struct map calls; /* name's address -> its finding: names stay where they are */
 };
 
@@ -154,6 +155,9 @@ static int add_code(struct run *run, const struct view_event *event)
 	const char *path =
 		event->cause ? view_path_text(run->explain->view, event->cause->within.path) : NULL;
 
+	/* Shares are of those that have one then. */
+	if (run->launches_ended && !(event->cause && event->cause->stack.stack))
+		return 0;
 	if (view_launch_code(run->explain->view, event->cause, event->name, &code))
 		view_launch_code_append(&code, view_frame_append, &text);
 	else if (path && path == run->path)
@@ -329,6 +333,7 @@ static int begin(struct explain *explain, void *state)
 	struct run *run = state;
 
 	run->explain = explain;
+	run->launches_ended = explain_launches_ended(explain);
 	run->threads = calloc(rows + 1, sizeof(*run->threads));
 	run->streams.threads = calloc(rows + 1, sizeof(*run->streams.threads));
 	return run->threads && run->streams.threads ? 0 : -ENOMEM;

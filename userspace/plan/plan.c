@@ -91,6 +91,20 @@ size_t plan_counted(const struct plan *plan)
 	return count;
 }
 
+bool plan_is_told(const struct plan *plan, const struct plan_function *function)
+{
+	return !(function->launch_only && plan->launch_quietly);
+}
+
+size_t plan_told_count(const struct plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->function_count; i++)
+		count += plan_is_told(plan, &plan->functions[i]);
+	return count;
+}
+
 bool plan_takes_launch_stacks(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->function_count; i++)
@@ -118,7 +132,8 @@ u32 plan_returns(const struct plan *plan)
 	u32 returns = 0;
 
 	for (size_t i = 0; i < plan->function_count; i++)
-		returns |= 1u << plan->functions[i].returns;
+		if (!plan->functions[i].launch_only)
+			returns |= 1u << plan->functions[i].returns;
 	return returns;
 }
 

@@ -123,7 +123,8 @@ struct plan_limits {
 	const char *code_cache; /* folder of code/code_cache.h; NULL: none */
 	bool heap; /* only the functions of plan/heap_functions.def, by rules of their own: plan_heap.c */
 	size_t optional_patterns; /* the first so many patterns may match nothing, nor a file: those of levels */
-	size_t launch_patterns;	  /* the first so many of these are for stacks at launches only */
+	size_t launch_patterns;	  /* the first so many of these are for stacks at launches only, */
+	bool launch_quietly;	  /* and nobody asked for what only these match: users are not told of it */
 	const struct plan_later_file *later_files; /* that targets may map later, */
 	size_t later_file_count;
 	size_t recorded_patterns; /* the calls of functions that patterns behind the first so many match are only counted */
@@ -142,6 +143,7 @@ struct plan {
 	struct plan_library *libraries;
 	size_t library_count;
 	size_t matched_count; /* symbols that the patterns matched, aliases counted once */
+	bool launch_quietly;  /* as it was built; matched_count and skipped are without what only launch_patterns match then */
 };
 
 /* patterns: `[!][binary:]glob`, see plan/pattern.h. Each pattern but the optional ones must match something. No match: -ENOENT,
@@ -157,12 +159,15 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
  * unwind tables of files that it does not know: up to a second. */
 int plan_judge_again(const struct target *target, struct map *known, bool *ret_harmless,
 		     struct err *err);
-/* VALUE_returns_* of its functions, a bit each. */
+/* VALUE_returns_* of its functions, a bit each, but of those that are only probed for stacks of launches. */
 u32 plan_returns(const struct plan *plan);
 /* Does it have return addresses overwritten? */
 bool plan_hijacks_returns(const struct plan *plan);
 /* Of how many functions calls are only counted. */
 size_t plan_counted(const struct plan *plan);
+/* Of how many functions users are told: of all but those that are probed for stacks of launches that nobody asked for. */
+size_t plan_told_count(const struct plan *plan);
+bool plan_is_told(const struct plan *plan, const struct plan_function *function);
 /* Are stacks of launches taken at any of its functions? */
 bool plan_takes_launch_stacks(const struct plan *plan);
 /* Are sizes of matrices recorded of its calls? Not where its probe comes too late to see them. */

@@ -124,6 +124,10 @@ int plan_entries_drop(struct plan_builder *builder)
 			plan->functions[kept++] = *function;
 			continue;
 		}
+		if (function->launch_only && builder->limits->launch_quietly) {
+			plan_function_free(function);
+			continue;
+		}
 		plan->stepped_count += reason == stepped_of_level || reason == stepped_launch;
 		if (plan_function_skip(builder, function, reason))
 			return -ENOMEM;

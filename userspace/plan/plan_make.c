@@ -173,6 +173,7 @@ int plan_build(const struct target *targets, size_t target_count, char *const *p
 	result = modules_load(targets, target_count, &modules, err);
 	if (!result && pattern_count)
 		result = patterns_begin(&builder, patterns, &modules, err);
+	builder.plan->launch_quietly = limits->launch_quietly;
 	builder.plan->modules = modules.items;
 	builder.plan->module_count = modules.count;
 	if (!result && pattern_count)

@@ -271,12 +271,16 @@ static int group_visit(struct matcher *matcher, struct alias_group *group)
 	struct plan_builder *builder = matcher->builder;
 	struct function_place place;
 	const char *reason;
+	bool is_untold;
 
 	if (builder->limits->heap ? !group_allocates(matcher, group)
 				  : !group_matches(matcher, group))
 		return 0;
-	builder->plan->matched_count++;
+	is_untold = builder->limits->launch_quietly && group->launch && !group->other;
+	builder->plan->matched_count += !is_untold;
 	reason = group_check(matcher, group, &place);
+	if (reason && is_untold)
+		return 0;
 	if (reason)
 		return skipped_add(matcher, group->best, reason);
 	if (builder->plan->function_count >= builder->limits->max_functions) {

@@ -149,6 +149,7 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		.code_cache = options->no_code_cache ? NULL : CODE_CACHE_FOLDER,
 		.optional_patterns = attachment->gpu.pattern_count,
 		.launch_patterns = attachment->gpu.launch_pattern_count,
+		.launch_quietly = !options->given.launch_stacks,
 		.later_files = attachment->gpu.later,
 		.later_file_count = attachment->gpu.later_count,
 		.recorded_patterns = attachment->gpu.pattern_count +
@@ -295,9 +296,11 @@ static void append_usdt(const struct plan *plan, struct text *text)
 void attachment_summary(const struct attachment *attachment, struct text *text)
 {
 	const struct plan *plan = attachment->plan;
-	size_t cheap = 0, entries = 0;
+	size_t count = plan_told_count(plan), cheap = 0, entries = 0;
 
 	for (size_t i = 0; i < plan->function_count; i++) {
+		if (!plan_is_told(plan, &plan->functions[i]))
+			continue;
 		cheap += plan->functions[i].cost == COST_CHEAP;
 		entries += plan->functions[i].returns == VALUE_returns_none;
 	}
@@ -312,9 +315,8 @@ void attachment_summary(const struct attachment *attachment, struct text *text)
 	text_append(text, plan->usdt_count ? "; " : "");
 	text_appendf(text, "%zu function%s match%s, %zu probed (%zu cheap, %zu stepped)",
 		     plan->matched_count, plan->matched_count == 1 ? "" : "s",
-		     plan->matched_count == 1 ? "es" : "", plan->function_count, cheap,
-		     plan->function_count - cheap);
-	if (entries == plan->function_count)
+		     plan->matched_count == 1 ? "es" : "", count, cheap, count - cheap);
+	if (entries == count)
 		text_append(text, ", entries only");
 	else if (entries)
 		text_appendf(text, ", %zu of them entries only", entries);

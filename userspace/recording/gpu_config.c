@@ -121,6 +121,7 @@ void gpu_config_agents(const struct options *options, const struct attachment *a
 		.ring_bytes = options->agent_buffer_mb << 20,
 	};
 	ret_agents->follow = options->children && gpu_config_wants_agent(options);
-	ret_agents->late_targets = attachment->gpu.later_count != 0;
+	/* A command brings its own along. */
+	ret_agents->late_targets = attachment->gpu.later_count && launch_stacks(options).asked;
 	gpu_config_fill(options, &ret_agents->cupti);
 }

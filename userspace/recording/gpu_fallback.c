@@ -41,13 +41,21 @@ static int look(const struct options *options, const struct target *target,
 	return 0;
 }
 
-/* Also without probes: by the agent? */
-static bool takes_launch_stacks(const struct options *options, bool by_agent_too)
+/* By probes. */
+static bool takes_launch_stacks(const struct options *options)
+{
+	struct launch_stacks stacks;
+
+	return !launch_stacks_of(options, &stacks, NULL) && stacks.taken && !stacks.by_agent;
+}
+
+/* Also of what loads CUDA later? A command is expected to; of any other process that is looked at where somebody asked. */
+static bool may_come_later(const struct options *options, bool is_command)
 {
 	struct launch_stacks stacks;
 
 	return !launch_stacks_of(options, &stacks, NULL) && stacks.taken &&
-	       (by_agent_too || !stacks.by_agent);
+	       (stacks.asked || is_command);
 }
 
 /* Which functions: of processes without an agent all, beside an agent only what CUPTI does not see. */
@@ -57,9 +65,11 @@ static int choose_patterns(const struct options *options, struct gpu_fallback *f
 	bool beyond = fallback->cuda_count && levels_has(options, LEVEL_library_functions);
 	unsigned parts = (all ? GPU_CATALOGUE_API | GPU_CATALOGUE_BEYOND : 0) |
 			 (beyond ? GPU_CATALOGUE_BEYOND : 0);
-	bool may_launch = fallback->cuda_count || fallback->later_count;
-	unsigned launches =
-		takes_launch_stacks(options, false) && may_launch ? GPU_CATALOGUE_LAUNCHES : 0;
+	/* Where no process has an agent nothing tells of the work that a call launches: that is for who asks. */
+	bool may_launch = fallback->later_count ||
+			  fallback->cuda_count >
+				  (may_come_later(options, false) ? 0 : fallback->refused_count);
+	unsigned launches = takes_launch_stacks(options) && may_launch ? GPU_CATALOGUE_LAUNCHES : 0;
 	size_t first = gpu_catalogue_patterns(launches, 0, NULL);
 	size_t count = first + gpu_catalogue_patterns(parts, options->host_tracer_level, NULL);
 
@@ -83,12 +93,12 @@ static int note_refusal(struct gpu_fallback *fallback, size_t target, const char
 
 /* What an agent does not see has no calls for the stacks. */
 static int look_for_later(const struct options *options, const struct target *targets,
-			  size_t target, struct gpu_fallback *fallback)
+			  size_t target, bool is_command, struct gpu_fallback *fallback)
 {
 	struct driver_files files = {0};
 	int result = 0;
 
-	if (!takes_launch_stacks(options, true) || !gpu_config_wants_agent(options))
+	if (!may_come_later(options, is_command) || !gpu_config_wants_agent(options))
 		return 0;
 	result = driver_files_find(&targets[target], &files);
 	for (size_t i = 0; i < files.count && !result; i++) {
@@ -112,7 +122,8 @@ static int look_at_all(const struct options *options, const struct target *targe
 		int result = gpu_target_read(&targets[i], &gpu, err);
 
 		/* A command brings its agent along. */
-		bool brings = targets[i].pid == command_pid && gpu_config_wants_agent(options);
+		bool is_command = targets[i].pid == command_pid;
+		bool brings = is_command && gpu_config_wants_agent(options);
 
 		if (!result && gpu.cuda && !brings)
 			result = look(options, &targets[i], &gpu, &why, err);
@@ -124,7 +135,7 @@ static int look_at_all(const struct options *options, const struct target *targe
 		if (result)
 			return result;
 		fallback->cuda_count += gpu.cuda;
-		if (!gpu.cuda && look_for_later(options, targets, i, fallback))
+		if (!gpu.cuda && look_for_later(options, targets, i, is_command, fallback))
 			return err_errno(err, -ENOMEM, "can't look at the GPU side");
 		if (why.code && note_refusal(fallback, i, why.message))
 			return err_errno(err, -ENOMEM, "can't look at the GPU side");

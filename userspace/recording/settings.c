@@ -68,6 +68,7 @@ int recording_settings_make(const struct options *options, const struct attachme
 		.usdt_stacks = options->stacks_mode == CHOICE_stacks_mode_usdt ||
 			       options->stacks_mode == CHOICE_stacks_mode_both,
 		.launch_samples_per_second = launches.samples_per_second,
+		.launch_stacks_first = launches.first,
 		.launch_stacks_by_price = launches.by_price,
 		.launch_stacks_by_agent = launches.by_agent,
 		.usdt_asked = options->usdt.count != 0,

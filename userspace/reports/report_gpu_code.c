@@ -77,6 +77,7 @@ struct run {
 	u64 without_launch; /* operations whose launch is not known */
 	double all_estimated_ns;
 	bool by_chance; /* some stacks stand for more than one launch */
+	bool are_first; /* there are none of later ones */
 };
 
 static int run_open(void *data, const struct view *view, const struct view_survey *survey,
@@ -87,6 +88,8 @@ static int run_open(void *data, const struct view *view, const struct view_surve
 	(void)view;
 	(void)err;
 	run->survey = survey;
+	for (size_t i = 0; i < survey->loss_count; i++)
+		run->are_first |= survey->losses[i].reason == VALUE_loss_reason_launch_stacks_ended;
 	return 0;
 }
 
@@ -299,7 +302,11 @@ static int compare_rows(const void *a, const void *b, void *data)
 {
 	const struct run *run = data;
 	u32 left = *(const u32 *)a, right = *(const u32 *)b;
+	bool known = run->rows[left].place.known;
 
+	/* It is most of the time then, and nothing is to be learned of it. */
+	if (run->are_first && known != run->rows[right].place.known)
+		return known ? -1 : 1;
 	if (run->rows[left].ns != run->rows[right].ns)
 		return run->rows[left].ns < run->rows[right].ns ? 1 : -1;
 	return (left > right) - (left < right);
@@ -317,7 +324,9 @@ static int add_note(const struct run *run, struct report_row *row)
 			" launches (%.1f %%) have a stack%s; what they say of all is estimated",
 			run->launches_with_stack, run->launches,
 			100.0 * (double)run->launches_with_stack / (double)run->launches,
-			run->by_chance ? ", taken by chance" : "");
+			run->by_chance	 ? ", taken by chance"
+			: run->are_first ? ", the first ones"
+					 : "");
 	if (run->without_launch)
 		text_appendf(&note, "%sthe calls that launched %" PRIu64 " were not recorded",
 			     note.length ? "; " : "", run->without_launch);

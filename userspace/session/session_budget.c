@@ -56,7 +56,8 @@ static void choose_sorts(const struct session_config *config,
 						      !config->settings->samples_asked};
 	sorts[PRICE_CALL_STACKS] = (struct overhead_sort){config->settings->call_stacks, false};
 	sorts[PRICE_LAUNCH_STACKS] = (struct overhead_sort){
-		plan_takes_launch_stacks(config->plan), config->settings->launch_stacks_by_price};
+		plan_takes_launch_stacks(config->plan),
+		config->settings->launch_stacks_by_price || config->settings->launch_stacks_first};
 	sorts[PRICE_PYTHON] = (struct overhead_sort){counts_python(config), true};
 	sorts[PRICE_MATMUL] = (struct overhead_sort){plan_has_matmuls(config->plan), true};
 	for (size_t i = 0; i < config->plan->function_count; i++)
@@ -71,7 +72,8 @@ static void *run_calibration(void *data)
 	struct calibration_wishes wishes = {.returns = session_returns(config),
 					    .counts = plan_counted(config->plan) != 0,
 					    .traps = config->plan->usdt_count ||
-						     config->heap_plan || counts_python(config),
+						     config->heap_plan || counts_python(config) ||
+						     plan_takes_launch_stacks(config->plan),
 					    .ticks = config->settings->sample_period_ns};
 
 	session->calibrate_result = calibrate(session->source, config->abilities, &wishes,
@@ -112,7 +114,10 @@ int session_budget_open(struct session *session, struct err *err)
 	choose_sorts(config, overhead.sorts);
 	session->launches_by_price =
 		config->settings->launch_stacks_by_price && plan_takes_launch_stacks(config->plan);
-	session->api_probed = plan_has_api(config->plan) || session->launches_by_price;
+	session->launches_first =
+		config->settings->launch_stacks_first && plan_takes_launch_stacks(config->plan);
+	session->api_probed =
+		plan_has_api(config->plan) || session->launches_by_price || session->launches_first;
 	return overhead_create(&overhead, &session->overhead, err);
 }
 

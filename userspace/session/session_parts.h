@@ -59,8 +59,9 @@ struct session {
 	struct overhead *overhead; /* NULL: what it costs is not known */
 	u64 looked_ns;		   /* when it was last looked at as a whole; 0: never */
 	struct budget_streak streak;
-	bool launches_by_price;	  /* all stacks of launches are taken just now, and may become too dear */
-	u64 launches_sampled_ns;  /* since when they are only sampled for that; 0: they are not */
+	/* All stacks of launches are taken just now, until they cost too much, or have had their share of the window. */
+	bool launches_by_price, launches_first;
+	u64 launches_end_ns;	  /* since when not all are for that; 0: they are */
 	bool api_probed;  /* session_api_look() is wanted, */
 	u64 api_look_ns;  /* when next; */
 	u64 api_cpu_ns;	  /* the targets' CPU time in the window at the mark that costs count from, */
@@ -221,11 +222,10 @@ void session_budget_note_end(struct session *session, size_t function, enum pric
 /* ---- session_launches.c ---- */
 
 /* Of launches the stacks of all have been taken for spent_ns of the targets' CPU time since session_api_look()'s mark (is_whole: for a second or
- * more): samples them from now on where that is too dear. */
-void session_launch_look(struct session *session, const struct overhead_part *parts, size_t count,
-			 u64 spent_ns, bool is_whole);
-/* What they cost before they were sampled says nothing of what they cost now. */
-void session_launch_forget(const struct session *session, const struct overhead_part *parts,
+ * more): samples them from now on where that is too dear, or takes none any more where they have had their share of the window. */
+void session_launch_look(struct session *session, struct overhead_part *parts, size_t count, u64 spent_ns, bool is_whole);
+/* What they cost before they were sampled says nothing of what they cost now, and what has a share of its own is none of the others'. */
+void session_launch_forget(const struct session *session, struct overhead_part *parts,
 			   struct budget_part *budget, size_t count);
 
 /* ---- session_probes_off.c ---- */

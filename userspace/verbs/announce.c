@@ -39,7 +39,7 @@ static void say_entries_only(const struct plan *plan, const struct options *opti
 		return;
 	reason = schema_enum("entry_only_reason", example->entry_only_reason);
 	log_warning("%zu of %zu functions without durations (entries only), most because %s%s%s%s",
-		    total, plan->function_count, reason ? reason->meaning : "?",
+		    total, plan_told_count(plan), reason ? reason->meaning : "?",
 		    example->detail ? " (" : "", example->detail ? example->detail : "",
 		    example->detail ? ")" : "");
 	module = &plan->modules[example->module];
@@ -145,13 +145,12 @@ static void announce_still(const struct target *target)
 void announce_plan(const struct attachment *attachment, const struct options *options)
 {
 	const struct plan *plan = attachment->plan;
-	size_t probes = plan->function_count;
+	size_t told = plan_told_count(plan), probes = told;
 
 	for (size_t i = 0; i < plan->function_count; i++)
 		probes += plan->functions[i].site_count;
 	probes += plan_usdt_sites(plan);
-	if (options->functions.count || options->count_functions.count || plan->function_count ||
-	    plan->usdt_count)
+	if (options->functions.count || options->count_functions.count || told || plan->usdt_count)
 		announce_summary(attachment);
 	say_skipped(plan);
 	say_entries_only(plan, options);

@@ -22,7 +22,8 @@ static struct by_process count_by_process(const struct attachment *attachment)
 		const struct plan_function *function = &attachment->plan->functions[i];
 		const struct code_module *module = &attachment->plan->modules[function->module];
 
-		if (module->reaches_all || function->returns == VALUE_returns_session)
+		if (module->reaches_all || function->returns == VALUE_returns_session ||
+		    !plan_is_told(attachment->plan, function))
 			continue;
 		count.functions++;
 		count.single += module->by_thread ? 1 + function->site_count : 0;
@@ -66,7 +67,9 @@ static void append_children(struct text *text, const struct attachment *attachme
 {
 	const struct plan *plan = attachment->plan;
 
-	if (!plan->function_count && !plan->usdt_count)
+	size_t told = plan_told_count(plan);
+
+	if (!told && !plan->usdt_count)
 		return;
 	text_append(text, "children: ");
 	if (!count->functions) {
@@ -76,7 +79,7 @@ static void append_children(struct text *text, const struct attachment *attachme
 	text_appendf(text,
 		     "%zu of %zu %s are recorded in a child only from some milliseconds "
 		     "after its fork on: other processes map the file (",
-		     count->functions, plan->function_count + plan->usdt_count,
+		     count->functions, told + plan->usdt_count,
 		     plan->usdt_count ? "probes" : "functions");
 	text_append_terminal(text, count->file, strlen(count->file));
 	text_append(text, ")\n");
@@ -127,7 +130,7 @@ void announce_follow_result(const struct attachment *attachment,
 
 	/* Out of a process that is not meant the kernel takes a single probe at its first hit. */
 	if (status->unseen_children && !attachment->single_probes &&
-	    attachment->plan->function_count + attachment->plan->usdt_count)
+	    plan_told_count(attachment->plan) + attachment->plan->usdt_count)
 		say_unseen_children(status);
 	if (processes->child_gap_count)
 		log_warning("%llu children were recorded in files that other processes map too "

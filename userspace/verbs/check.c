@@ -235,10 +235,15 @@ static void append_libraries(struct text *text, const struct plan *plan)
 
 static void append_functions(struct text *text, const struct plan *plan)
 {
+	size_t last = SIZE_MAX;
+
 	for (size_t i = 0; i < plan->function_count; i++) {
 		size_t module = plan->functions[i].module;
 
-		if (i == 0 || plan->functions[i - 1].module != module) {
+		if (!plan_is_told(plan, &plan->functions[i]))
+			continue;
+		if (module != last) {
+			last = module;
 			text_append_char(text, '\n');
 			append_escaped(text, plan->modules[module].path);
 			text_append_char(text, '\n');
@@ -285,7 +290,7 @@ static void append_refusal(struct text *text, const struct attachment *attachmen
 /* What nothing tells of (docs/limits.md). */
 static void append_unseen(struct text *text, const struct plan *plan)
 {
-	if (plan->function_count)
+	if (plan_told_count(plan))
 		text_append(
 			text,
 			"Not seen: a copy that a process makes of a function while a probe is in "
@@ -307,6 +312,9 @@ static void append_all(struct text *text, const struct attachment *attachment,
 	if (levels_wants_blocking(options))
 		text_appendf(text, "Recorded in any case: %s (--no-blocking: not)\n",
 			     level_row(LEVEL_blocking)->words);
+	if (plan_takes_launch_stacks(attachment->plan) && attachment->plan->launch_quietly)
+		text_appendf(text, "Recorded in any case: %s (--launch-stacks off: not)\n",
+			     level_row(LEVEL_launch_stacks)->words);
 	if (levels_wants_samples(options))
 		text_appendf(text, "Recorded in any case: %s (--cpu-hz 0: not)\n",
 			     level_row(LEVEL_samples)->words);
@@ -320,7 +328,7 @@ static void append_all(struct text *text, const struct attachment *attachment,
 		announce_heap_append_plan(text, attachment, options);
 		append_functions(text, attachment->heap_plan);
 	}
-	if (!attachment->plan->function_count && !attachment_names_probes(options)) {
+	if (!plan_told_count(attachment->plan) && !attachment_names_probes(options)) {
 		check_gpu_append(options, attachment, text);
 		return;
 	}

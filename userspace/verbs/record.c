@@ -248,7 +248,7 @@ static int prepare(struct recording *recording, struct err *err)
 static bool needs_agents(const struct recording *recording)
 {
 	return !recording->launches && (levels_has(recording->options, LEVEL_api_functions) ||
-					(!recording->attachment.plan->function_count &&
+					(!plan_told_count(recording->attachment.plan) &&
 					 !recording->attachment.plan->usdt_count));
 }
 
@@ -451,7 +451,9 @@ static int run_sessions(struct recording *recording, struct err *err)
 		recording->result.agents_failed = false;
 		if (result)
 			break;
-		announce_summary(&recording->attachment);
+		if (plan_told_count(recording->attachment.plan) ||
+		    recording->attachment.plan->usdt_count)
+			announce_summary(&recording->attachment);
 		result = run_session(recording, err);
 	}
 	/* It was obeyed, or there is nothing left for it to end. */

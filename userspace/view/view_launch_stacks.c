@@ -260,10 +260,12 @@ void view_launch_stacks_init(struct view_launch_stacks *stacks, const struct vie
 				  VALUE_loss_reason_code_written};
 	static const u8 losses[] = {VALUE_loss_reason_ring_full, VALUE_loss_reason_switched_off,
 				    VALUE_loss_reason_no_storage};
+	static const u8 ends[] = {VALUE_loss_reason_launch_stacks_ended};
 
 	*stacks = (struct view_launch_stacks){
 		.has_gaps = view_has_loss(view, gaps, ARRAY_SIZE(gaps)),
 		.has_losses = view_has_loss(view, losses, ARRAY_SIZE(losses)),
+		.ends_early = view_has_loss(view, ends, ARRAY_SIZE(ends)),
 	};
 }
 
@@ -271,8 +273,9 @@ int view_launch_stacks_finish(struct view_launch_stacks *stacks)
 {
 	int result = 0;
 
-	/* Behind the last hit of a thread comes none that would have a number. */
-	for (size_t i = 0; i < stacks->row_count && !result; i++)
+	/* Behind the last hit of a thread comes none that would have a number. Where they were ended, that of the call that was taken for its
+	 * own may have been the next one. */
+	for (size_t i = 0; i < stacks->row_count && !result && !stacks->ends_early; i++)
 		result = settle(stacks, &stacks->rows[i], !stacks->has_gaps && !stacks->has_losses);
 	free(stacks->rows);
 	free(stacks->pairs);

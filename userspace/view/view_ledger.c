@@ -223,7 +223,8 @@ void view_loss_append_moment(const struct view_survey *survey, const struct view
 	if (loss->at_ns < survey->window_start_ns || loss->at_ns > survey->window_end_ns ||
 	    (loss->reason == VALUE_loss_reason_switched_off ||
 	     loss->reason == VALUE_loss_reason_switched_gap ||
-	     loss->reason == VALUE_loss_reason_launch_stacks_sampled))
+	     loss->reason == VALUE_loss_reason_launch_stacks_sampled ||
+	     loss->reason == VALUE_loss_reason_launch_stacks_ended))
 		return;
 	text_appendf(text, "%sat %.3f s", *loss->place ? ", " : "",
 		     (double)(loss->at_ns - survey->window_start_ns) / NS_PER_SECOND);

@@ -198,6 +198,7 @@ struct view_launch_stacks {
 	size_t capacity;
 	bool has_gaps;	 /* hits are missing of which the numbers do not tell */
 	bool has_losses; /* what follows the last hit of a thread may be missing */
+	bool ends_early; /* and there are calls behind the last hit that had none */
 	u64 uncertain_count; /* stacks of which it is not certain that they are those of the launches that follow */
 };
 

@@ -18,19 +18,23 @@ static const struct probe_use probe_uses[] = {
 #define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
 	/* A session turns strangers away itself: a filter by pid would leave forked children with
 	 * hijacked returns and without our rules (docs/uprobes.md). */
-	{VALUE_returns_session, false, UPROBE_SESSION, true, PROGRAM(function_session),
+	{VALUE_returns_session, false, false, UPROBE_SESSION, true, PROGRAM(function_session),
 	 PROGRAM(function_session_emulated)},
-	{VALUE_returns_none, false, UPROBE_MULTI, false, PROGRAM(function_entry),
+	{VALUE_returns_none, false, false, UPROBE_MULTI, false, PROGRAM(function_entry),
 	 PROGRAM(function_entry_emulated)},
-	{VALUE_returns_none, false, UPROBE_SINGLE, false, PROGRAM(function_entry_single), 0},
-	{VALUE_returns_stepped, true, UPROBE_MULTI, false, PROGRAM(sites_return), 0},
-	{VALUE_returns_stepped, true, UPROBE_SINGLE, false, PROGRAM(sites_return_single), 0},
-	{VALUE_returns_emulated, true, UPROBE_MULTI, false, PROGRAM(sites_return_emulated), 0},
-	{VALUE_returns_stepped, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
+	{VALUE_returns_none, false, false, UPROBE_SINGLE, false, PROGRAM(function_entry_single), 0},
+	{VALUE_returns_stepped, true, false, UPROBE_MULTI, false, PROGRAM(sites_return), 0},
+	{VALUE_returns_stepped, true, false, UPROBE_SINGLE, false, PROGRAM(sites_return_single), 0},
+	{VALUE_returns_emulated, true, false, UPROBE_MULTI, false, PROGRAM(sites_return_emulated),
+	 0},
+	{VALUE_returns_stepped, false, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
 	 PROGRAM(sites_entry_emulated)},
-	{VALUE_returns_emulated, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
+	{VALUE_returns_emulated, false, false, UPROBE_MULTI, false, PROGRAM(sites_entry),
 	 PROGRAM(sites_entry_emulated)},
-	{VALUE_returns_stepped, false, UPROBE_SINGLE, false, PROGRAM(sites_entry_single), 0},
+	{VALUE_returns_stepped, false, false, UPROBE_SINGLE, false, PROGRAM(sites_entry_single), 0},
+	{VALUE_returns_none, false, true, UPROBE_MULTI, false, PROGRAM(launch_entry),
+	 PROGRAM(launch_entry_emulated)},
+	{VALUE_returns_none, false, true, UPROBE_SINGLE, false, PROGRAM(launch_entry_single), 0},
 #undef PROGRAM
 };
 
@@ -38,7 +42,7 @@ void bpf_source_choose_functions(const struct bpf_source *source,
 				 const struct bpf_source_settings *settings)
 {
 	bpf_source_choose_uses(source, probe_uses, ARRAY_SIZE(probe_uses), settings->returns,
-			       settings->single);
+			       settings->launch_stacks, settings->single);
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------- */

@@ -14,15 +14,15 @@
 /* As probe_uses of bpf_source.c. Every link names its process, but in files that only targets map. */
 static const struct probe_use heap_uses[] = {
 #define PROGRAM(name) offsetof(struct gpuprobe_bpf, progs.name)
-	{VALUE_returns_session, false, UPROBE_SESSION, false, PROGRAM(heap_session),
+	{VALUE_returns_session, false, false, UPROBE_SESSION, false, PROGRAM(heap_session),
 	 PROGRAM(heap_session_emulated)},
-	{VALUE_returns_stepped, true, UPROBE_MULTI, false, PROGRAM(heap_exit), 0},
-	{VALUE_returns_emulated, true, UPROBE_MULTI, false, PROGRAM(heap_exit_emulated), 0},
-	{VALUE_returns_stepped, false, UPROBE_MULTI, false, PROGRAM(heap_entry),
+	{VALUE_returns_stepped, true, false, UPROBE_MULTI, false, PROGRAM(heap_exit), 0},
+	{VALUE_returns_emulated, true, false, UPROBE_MULTI, false, PROGRAM(heap_exit_emulated), 0},
+	{VALUE_returns_stepped, false, false, UPROBE_MULTI, false, PROGRAM(heap_entry),
 	 PROGRAM(heap_entry_emulated)},
-	{VALUE_returns_emulated, false, UPROBE_MULTI, false, PROGRAM(heap_entry),
+	{VALUE_returns_emulated, false, false, UPROBE_MULTI, false, PROGRAM(heap_entry),
 	 PROGRAM(heap_entry_emulated)},
-	{VALUE_returns_none, false, UPROBE_MULTI, false, PROGRAM(heap_entry),
+	{VALUE_returns_none, false, false, UPROBE_MULTI, false, PROGRAM(heap_entry),
 	 PROGRAM(heap_entry_emulated)},
 #undef PROGRAM
 };
@@ -34,7 +34,7 @@ void bpf_source_configure_heap(struct bpf_source *source,
 	bool wanted = settings->heap_plan;
 
 	bpf_source_choose_uses(source, heap_uses, ARRAY_SIZE(heap_uses),
-			       wanted ? plan_returns(settings->heap_plan) : 0, false);
+			       wanted ? plan_returns(settings->heap_plan) : 0, false, false);
 	bpf_program__set_autoload(skeleton->progs.heap_exec, wanted);
 	bpf_program__set_expected_attach_type(skeleton->progs.heap_session,
 					      uprobe_attach_type(UPROBE_SESSION));

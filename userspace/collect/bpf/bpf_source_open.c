@@ -170,8 +170,8 @@ static int configure(struct bpf_source *source, const struct bpf_source_settings
 	bpf_source_configure_samples(source, settings->sample_period_ns);
 	bpf_source_configure_unwind(source, settings);
 	bpf_source_configure_python(source, settings->python && settings->unwinds);
-	bpf_source_choose_traps(source,
-				settings->heap_plan || settings->usdt_sites || settings->python);
+	bpf_source_choose_traps(source, settings->heap_plan || settings->usdt_sites ||
+						settings->python || settings->launch_stacks);
 	bpf_source_choose_cupti(source, settings->cupti_calls);
 	return load(source, err);
 }

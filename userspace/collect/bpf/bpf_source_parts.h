@@ -89,6 +89,7 @@ struct bpf_source {
 struct probe_use {
 	u8 returns; /* VALUE_returns_* */
 	bool exits; /* at the exits of the functions, else at the entries */
+	bool launches; /* for the stacks of launches, of whatever returns, else for all others */
 	enum uprobe_kind kind;
 	bool all_processes; /* its program turns strangers away; else a link for each target */
 	size_t program;	    /* offset in the skeleton's programs */
@@ -108,7 +109,7 @@ struct probe_reach {
  * the verifier takes up to 0.2 s of CPU time for one, in which nothing else of this process goes on. single: some go by single
  * probes; multi ones are loaded all the same, they take off what single ones left behind (guardian.c). */
 void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_use *uses, size_t count,
-			    u32 returns, bool single);
+			    u32 returns, bool launches, bool single);
 /* The same, of the functions of the plan. */
 void bpf_source_choose_functions(const struct bpf_source *source,
 				 const struct bpf_source_settings *settings);

@@ -33,7 +33,7 @@ int bpf_source_program_fd(const struct bpf_source *source, const struct probe_us
 }
 
 void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_use *uses,
-			    size_t count, u32 returns, bool single)
+			    size_t count, u32 returns, bool launches, bool single)
 {
 	bool multi = source->abilities.uprobe_multi;
 
@@ -45,7 +45,7 @@ void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_
 	}
 	for (size_t i = 0; i < count; i++)
 		if ((uses[i].kind == UPROBE_SINGLE ? single || !multi : multi) &&
-		    returns >> uses[i].returns & 1)
+		    (uses[i].launches ? launches : returns >> uses[i].returns & 1))
 			bpf_program__set_autoload(program_of(source, &uses[i]), true);
 }
 
@@ -126,11 +126,18 @@ struct group_choice {
 	u32 tag;
 };
 
+static bool is_of_use(const struct plan_function *function, const struct probe_use *use)
+{
+	if (use->launches)
+		return function->launch;
+	return function->returns == use->returns && !function->launch_only;
+}
+
 static bool is_chosen(const struct group_choice *choice, size_t function)
 {
 	const struct plan_function *row = &choice->plan->functions[function];
 
-	return row->module == choice->module && row->returns == choice->use->returns &&
+	return row->module == choice->module && is_of_use(row, choice->use) &&
 	       tag_of(choice->split, choice->plan, function) == choice->tag &&
 	       !is_off(choice->split, choice->plan, function) && !row->changed;
 }
@@ -195,8 +202,7 @@ static int attach_tagged(struct bpf_source *source, const struct probe_reach *re
 static bool any_goes_by(const struct plan *plan, size_t module, const struct probe_use *use)
 {
 	for (size_t i = 0; i < plan->function_count; i++)
-		if (plan->functions[i].module == module &&
-		    plan->functions[i].returns == use->returns)
+		if (plan->functions[i].module == module && is_of_use(&plan->functions[i], use))
 			return true;
 	return false;
 }

@@ -12,8 +12,8 @@ u64 cookie_of_entry(const struct plan_function *function, size_t index)
 
 	if (function->allocator)
 		cookie |= COOKIE_ALLOCATOR;
-	if (function->launch)
-		cookie |= COOKIE_LAUNCH | (function->launch_only ? COOKIE_LAUNCH_ONLY : 0);
+	if (function->launch && !function->launch_only)
+		cookie |= COOKIE_LAUNCH;
 	if (plan_reads_sizes(function))
 		cookie |= COOKIE_MATMUL;
 	if (entry_site_is_needed(function))
