@@ -110,12 +110,15 @@ void explain_size_append(const struct explain *explain, const struct explain_sai
 
 	if (said->is_state)
 		return;
-	if (threads <= 1) {
+	if (!threads || (threads == 1 && said->share <= 100)) {
 		text_appendf(text, "%.1f %%: ", said->share);
 		return;
 	}
 	explain_append_time(said->cost_ns, text);
-	text_append(text, " in ");
-	explain_append_count(threads, text);
-	text_append(text, " threads: ");
+	if (threads > 1) {
+		text_append(text, " in ");
+		explain_append_count(threads, text);
+		text_append(text, " threads");
+	}
+	text_append(text, ": ");
 }

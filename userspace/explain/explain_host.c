@@ -13,8 +13,8 @@ struct thread {
 	u64 ready_ns; /* as the scheduler counted it, whether its waits were recorded or not */
 	u64 ready_told_ns; /* of that, what waits say, also those that were too short to be recorded one by one */
 	bool throttled;
-	bool is_told[EXPLAIN_FINDINGS]; /* some of its time is of that finding */
-	u64 other_ns;			/* of run_ns what is told of elsewhere */
+	u64 told_ns[EXPLAIN_FINDINGS]; /* of its time, what is of that finding */
+	u64 other_ns;		       /* of run_ns what is told of elsewhere */
 	u64 sampled_ns;
 };
 
@@ -59,15 +59,6 @@ static int add_place(struct run *run, const struct view_event *event, const char
 	return explain_places_add_what(places, place, (u32)what + 1, ns, 1);
 }
 
-/* Its time is of that finding. */
-static void count_thread(struct run *run, enum explain_finding finding, size_t row)
-{
-	struct thread *thread = &run->threads[row];
-
-	run->explain->evidence[finding].thread_count += !thread->is_told[finding];
-	thread->is_told[finding] = true;
-}
-
 static int add_to(struct run *run, enum explain_finding finding, const struct view_event *event,
 		  const char *place, u64 ns)
 {
@@ -80,7 +71,7 @@ static int add_to(struct run *run, enum explain_finding finding, const struct vi
 	evidence->idle_ns += ns;
 	evidence->seen_ns += ns;
 	evidence->count++;
-	count_thread(run, finding, event->row_index);
+	run->threads[event->row_index].told_ns[finding] += ns;
 	if (is_code ? add_place(run, event, place, ns, &evidence->places)
 		    : explain_places_add(&evidence->places, place, ns, 1))
 		return -ENOMEM;
@@ -290,7 +281,7 @@ static int tell(struct run *run, size_t row, enum explain_finding finding, u64 n
 	struct explain_evidence *evidence = &run->explain->evidence[finding];
 
 	evidence->idle_ns = evidence->seen_ns = ns;
-	count_thread(run, finding, row);
+	run->threads[row].told_ns[finding] = ns;
 	evidence->places = *places;
 	*places = (struct explain_places){0};
 	return explain_add_thread(run->explain, row, ns, 1, &evidence->threads);
@@ -321,7 +312,7 @@ static int add_rest(struct run *run, size_t row)
 		"after waits were no longer recorded, throttled by its cgroup or not"};
 	const struct view_row *of = &run->explain->survey->rows[row];
 	struct explain_evidence *evidence = &run->explain->evidence[EXPLAIN_NO_CPU];
-	const struct thread *thread = &run->threads[row];
+	struct thread *thread = &run->threads[row];
 	u64 ns;
 
 	if (thread->ready_ns <= thread->ready_told_ns ||
@@ -331,7 +322,7 @@ static int add_rest(struct run *run, size_t row)
 	ns = thread->ready_ns - thread->ready_told_ns;
 	evidence->idle_ns += ns;
 	evidence->seen_ns += ns;
-	count_thread(run, EXPLAIN_NO_CPU, row);
+	thread->told_ns[EXPLAIN_NO_CPU] += ns;
 	return explain_places_add(&evidence->places, places[thread->throttled], ns, 0) ||
 			       explain_add_thread(run->explain, row, ns, 0, &evidence->threads)
 		       ? -ENOMEM
@@ -345,6 +336,22 @@ static int tell_rest(struct run *run)
 	for (size_t i = 0; i < run->explain->survey->row_count && result == 0; i++)
 		result = add_rest(run, i);
 	return result;
+}
+
+/* Who has less of a finding's time than this part of what the first one has is not told of: with many alike each has little. */
+#define THREAD_LEAST_PART 20
+
+static void count_threads(struct run *run, enum explain_finding finding)
+{
+	size_t count = run->explain->survey->row_count;
+	u64 most_ns = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (run->threads[i].told_ns[finding] > most_ns)
+			most_ns = run->threads[i].told_ns[finding];
+	for (size_t i = 0; most_ns && i < count; i++)
+		if (run->threads[i].told_ns[finding] * THREAD_LEAST_PART >= most_ns)
+			run->explain->evidence[finding].thread_count++;
 }
 
 static int begin(struct explain *explain, void *state)
@@ -363,9 +370,11 @@ static int end(void *state)
 {
 	struct run *run = state;
 
-	return tell_rest(run) || tell_busiest(run) || why_callers_settle(&run->explain->why.callers)
-		       ? -ENOMEM
-		       : 0;
+	if (tell_rest(run) || tell_busiest(run))
+		return -ENOMEM;
+	for (unsigned i = 0; i < EXPLAIN_FINDINGS; i++)
+		count_threads(run, i);
+	return why_callers_settle(&run->explain->why.callers);
 }
 
 static void run_free(void *state)

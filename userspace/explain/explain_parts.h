@@ -70,7 +70,7 @@ struct explain_evidence {
 	u64 idle_ns; /* of GPUs; of threads where the capture has none of these */
 	u64 busy_ns; /* the GPU did nothing else */
 	u64 count;
-	u64 thread_count; /* whose time it is, where the capture has no work of GPUs; else 0 */
+	u64 thread_count; /* whose time it is, where the capture has no work of GPUs: those with a twentieth of what the first one has; else 0 */
 	u64 seen_ns, sampled_ns; /* of idle_ns, how it is known; the rest is inferred */
 	struct explain_places places, threads, waiters;
 	struct explain_places behind; /* of calls that hold a thread: what code that then runs, where samples say so */
@@ -255,7 +255,7 @@ bool explain_finding_is_fault(enum explain_finding finding);
 const char *explain_finding_known_by(const struct explain *explain, const struct explain_said *said);
 /* The sentence, with its figures. */
 void explain_finding_append(const struct explain *explain, const struct explain_said *said, struct text *text);
-/* "23.4 %: "; of several threads' time, which may overlap, "2.15 s in 2 threads: "; nothing of a state. */
+/* "23.4 %: "; of several threads' time, which may overlap, "2.15 s in 2 threads: ", or "2.15 s: " where nearly all is of one; nothing of a state. */
 void explain_size_append(const struct explain *explain, const struct explain_said *said, struct text *text);
 
 /* What a process is; what is not known of it is NULL. The strings live as long as the view. */
