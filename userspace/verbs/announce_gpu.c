@@ -2,6 +2,8 @@
 #include "verbs/announce_gpu.h"
 
 #include "base/log.h"
+#include "cuda/gpu_target.h"
+#include "recording/gpu_config.h"
 
 void announce_gpu_append_failure(const struct agent_report *report, struct text *text)
 {
@@ -192,4 +194,34 @@ void announce_gpu_result(const struct agents *agents)
 				    "be missing",
 				    comm, pid);
 	}
+}
+
+void announce_gpu_none(const struct attachment *attachment, const struct options *options,
+		       const struct agents *agents)
+{
+	const struct target *first = attachment->targets;
+
+	if (options->command || attachment_names_probes(options) ||
+	    !gpu_config_wants_agent(options) || attachment->gpu.cuda_count ||
+	    (agents && (agents_follows(agents) || has_met_cuda(agents))))
+		return;
+	for (size_t i = 0; i < attachment->target_count; i++) {
+		const struct target *target = &attachment->targets[i];
+		struct gpu_target gpu;
+
+		if (gpu_target_read(target, &gpu, NULL) || !gpu.cuda)
+			continue;
+		log_warning("%s (%u) has mapped CUDA only since the recording began: what GPUs did "
+			    "for it is missing; record it again",
+			    target->comm, target->pid);
+		return;
+	}
+	if (attachment->target_count == 1)
+		log_info("no CUDA was seen in %s (%u): none of its libraries is mapped there, so "
+			 "that nothing is told of GPUs",
+			 first->comm, first->pid);
+	else if (attachment->target_count)
+		log_info("no CUDA was seen in the %zu processes: none of its libraries is mapped "
+			 "there, so that nothing is told of GPUs",
+			 attachment->target_count);
 }

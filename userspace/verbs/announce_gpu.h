@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "collect/agent/agents.h"
+#include "options/options.h"
+#include "recording/attachment.h"
 
 /* Why this agent gives no GPU times. */
 void announce_gpu_append_failure(const struct agent_report *report, struct text *text);
@@ -14,5 +16,7 @@ void announce_gpu_waits(const struct target *target, const char *what, u64 left_
 void announce_gpu_agents(const struct agents *agents);
 /* When they are out again. NULL is allowed. */
 void announce_gpu_result(const struct agents *agents);
+/* Behind the window, where nobody named what to record: that no process has CUDA, or only since the window opened, so that nothing is told of GPUs. agents may be NULL. */
+void announce_gpu_none(const struct attachment *attachment, const struct options *options, const struct agents *agents);
 
 #endif

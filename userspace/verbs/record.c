@@ -419,6 +419,7 @@ static int run_session(struct recording *recording, struct err *err)
 	progress_end(&recording->progress);
 	if (recording->result.window_opened) {
 		announce_result(&recording->attachment, &recording->result);
+		announce_gpu_none(&recording->attachment, options, recording->result.agents);
 		announce_children(&recording->attachment, options, &recording->children_told);
 	}
 	return result;
