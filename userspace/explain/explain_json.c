@@ -346,6 +346,8 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_number(text, "window_ns", survey->window_end_ns - survey->window_start_ns);
 	append_key(text, "complete", false);
 	text_append(text, view_is_complete(survey) ? "true" : "false");
+	append_key(text, "cut", false);
+	text_append(text, survey->cut ? "true" : "false");
 	append_missing(explain, text);
 	append_switched_off(explain, text);
 	append_percent(text, "recording_percent", explain_cost_percent(explain));
