@@ -56,3 +56,16 @@ bool explain_missing_next(const struct explain *explain, size_t *position,
 	}
 	return false;
 }
+
+u64 explain_untold_ns(const struct explain *explain)
+{
+	const struct why *why = &explain->why;
+	u64 ns = 0;
+
+	if (view_kind_count(explain->view, KIND_sample))
+		return 0;
+	for (size_t i = 0; i < why->count; i++)
+		if (why->causes[i].sort == WHY_UNSAMPLED || why->causes[i].sort == WHY_CODE_OR_WAIT)
+			ns += why->causes[i].ns;
+	return ns;
+}

@@ -289,6 +289,8 @@ struct explain_missing {
 
 /* The next one behind *position, 0 at first; false: there is none. */
 bool explain_missing_next(const struct explain *explain, size_t *position, struct explain_missing *ret_missing);
+/* How long GPUs were idle while threads did what only samples and waits could tell, of a capture without them. */
+u64 explain_untold_ns(const struct explain *explain);
 
 /* Were stacks of launches taken, or should they have been, of kernels that there are? */
 bool explain_launches_wanted(const struct explain *explain);

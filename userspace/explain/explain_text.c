@@ -491,20 +491,6 @@ static void append_unknown(const struct page *page)
 	}
 }
 
-/* How long GPUs were idle while threads did what only samples and waits could tell, of a capture without them. */
-static u64 untold_ns(const struct explain *explain)
-{
-	const struct why *why = &explain->why;
-	u64 ns = 0;
-
-	if (view_kind_count(explain->view, KIND_sample))
-		return 0;
-	for (size_t i = 0; i < why->count; i++)
-		if (why->causes[i].sort == WHY_UNSAMPLED || why->causes[i].sort == WHY_CODE_OR_WAIT)
-			ns += why->causes[i].ns;
-	return ns;
-}
-
 static void append_untold(const struct page *page, u64 ns)
 {
 	bool waits = view_kind_count(page->explain->view, KIND_off_cpu);
@@ -554,7 +540,7 @@ static void append_missing(const struct page *page)
 {
 	const struct explain *explain = page->explain;
 	bool incomplete = !view_is_complete(explain->survey);
-	u64 ns = untold_ns(explain);
+	u64 ns = explain_untold_ns(explain);
 
 	if (!explain->unknown_ns && !explain->unseen_ns && !ns && !incomplete &&
 	    !is_codeless(explain))
