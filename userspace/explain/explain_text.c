@@ -395,6 +395,7 @@ static void append_findings(const struct page *page)
 /* ---- kernels, code, memory ---- */
 
 #define FIGURES_COLUMNS	   31 /* "100.0 %   1.23 ms      1234 x  " */
+#define SHARE_COLUMNS	   19 /* "100.0 %   1.23 ms  ", where there is no room for more */
 #define NAME_COLUMNS_LEAST 20
 
 /* What is left for it. */
@@ -412,7 +413,9 @@ static void append_places(const struct page *page, const char *title,
 {
 	struct explain_place top[TOP_MOST];
 	size_t count = explain_places_top(places, top, TOP_MOST);
-	size_t name_columns = name_columns_behind(page, FIGURES_COLUMNS);
+	bool is_narrow = columns_of(page) < FIGURES_COLUMNS + NAME_COLUMNS_LEAST;
+	size_t name_columns =
+		name_columns_behind(page, is_narrow ? SHARE_COLUMNS : FIGURES_COLUMNS);
 
 	if (!count || !all_ns)
 		return;
@@ -421,9 +424,10 @@ static void append_places(const struct page *page, const char *title,
 		_cleanup_text_ struct text time = {0};
 
 		explain_append_time(top[i].ns, &time);
-		text_appendf(page->text, "%s%5.1f %%  %8s  %8llu x  ",
-			     is_markdown(page) ? "- " : "", 100.0 * top[i].ns / all_ns,
-			     text_string(&time), (unsigned long long)top[i].count);
+		text_appendf(page->text, "%s%5.1f %%  %8s  ", is_markdown(page) ? "- " : "",
+			     100.0 * top[i].ns / all_ns, text_string(&time));
+		if (!is_narrow)
+			text_appendf(page->text, "%8llu x  ", (unsigned long long)top[i].count);
 		explain_append_name(top[i].name, name_columns, page->text);
 		text_append_char(page->text, '\n');
 		page->text->failed |= time.failed;

@@ -13,19 +13,20 @@
 #include "reports/report_printer.h"
 #include "reports/shown_name.h"
 
-#define TITLE_COLUMNS 11
-#define BEHIND_TITLE  "           "
-#define BETWEEN	      2
-#define NOTHING	      "-"
-#define NAME_LEAST    20 /* columns of a name, whatever stands in front of it */
-#define TEXT_MOST     48 /* columns of a text in front of it */
-#define BRIEF_MOST    26
-#define PLACE_MOST    34   /* "step (train.py:12) [waits here]" */
-#define WORDS_MOST    1000 /* columns of a sentence before it is cut */
-#define TOTAL_TIME    "Total Time (ns)"
-#define OF_WINDOW     "of window"
-#define HEADING_MAX   32
-#define MARK	      " +" /* behind the names of marked rows */
+#define TITLE_COLUMNS	  11
+#define BEHIND_TITLE	  "           "
+#define BETWEEN		  2
+#define NOTHING		  "-"
+#define NAME_LEAST	  20 /* columns of a name, whatever stands in front of it */
+#define NAME_LEAST_OF_ALL 12 /* where only the first column is left in front of it */
+#define TEXT_MOST	  48 /* columns of a text in front of it */
+#define BRIEF_MOST	  26
+#define PLACE_MOST	  34   /* "step (train.py:12) [waits here]" */
+#define WORDS_MOST	  1000 /* columns of a sentence before it is cut */
+#define TOTAL_TIME	  "Total Time (ns)"
+#define OF_WINDOW	  "of window"
+#define HEADING_MAX	  32
+#define MARK		  " +" /* behind the names of marked rows */
 
 /* A block on its way to the terminal. */
 struct block_page {
@@ -34,6 +35,7 @@ struct block_page {
 	size_t widths[BLOCK_COLUMNS_MAX]; /* the last takes what it needs: 0 */
 	struct text *cells;		  /* [row * column_count + column] */
 	char of_window[HEADING_MAX];	  /* in place of OF_WINDOW */
+	size_t name_columns;		  /* room for the last column */
 };
 
 static const struct report_column *find_column(const struct report_table *table, const char *name,
@@ -346,15 +348,36 @@ static void append_line(const struct block_page *page, const char *title, size_t
 			text_appendf(text, "%*s", BETWEEN, "");
 		report_append_aligned(text, cell, page->widths[j], alignment);
 	}
-	if (heading)
-		append_behind(content, text);
 	text_append_char(text, '\n');
+}
+
+/* The last one ends with a word that fits, and tells of rows that are left out only where there is room. */
+static void append_headings(const struct block_page *page, struct text *text)
+{
+	const char *last = heading_of(page, page->column_count - 1);
+	_cleanup_text_ struct text line = {0}, behind = {0};
+	size_t cut = words_that_fit(last, page->name_columns + 1);
+
+	append_line(page, page->content->title, 0, true, &line);
+	append_behind(page->content, &behind);
+	/* Without the end of the line. */
+	line.length -= line.length != 0;
+	if (!line.failed && text_columns(last) > page->name_columns && cut)
+		line.length -= strlen(last) - cut;
+	text_append_bytes(text, text_string(&line), line.length);
+	if (text_columns(last) + text_columns(text_string(&behind)) <= page->name_columns ||
+	    page->content->width >= BLOCKS_COLUMNS)
+		text_append(text, text_string(&behind));
+	text_append_char(text, '\n');
+	text->failed |= line.failed || behind.failed;
 }
 
 /* What is left of the width for a name. */
 static size_t name_room(const struct block_content *content, size_t used)
 {
-	return used + NAME_LEAST < content->width ? content->width - used : NAME_LEAST;
+	size_t least = content->width < BLOCKS_COLUMNS ? NAME_LEAST_OF_ALL : NAME_LEAST;
+
+	return used + least < content->width ? content->width - used : least;
 }
 
 static bool has_room(const struct block_page *page, size_t used)
@@ -479,9 +502,9 @@ int block_append(const struct block_content *whole, struct text *text)
 	result = fill_what_fits(&page, columns, &used);
 	if (result < 0)
 		return result;
-	result = fill_names(&page,
-			    name_room(content, used) - (has_marked(content) ? strlen(MARK) : 0));
-	append_line(&page, content->title, 0, true, text);
+	page.name_columns = name_room(content, used);
+	result = fill_names(&page, page.name_columns - (has_marked(content) ? strlen(MARK) : 0));
+	append_headings(&page, text);
 	for (size_t i = 0; i < content->row_count; i++)
 		append_line(&page, "", i, false, text);
 	for (size_t i = 0; i < content->row_count * page.column_count; i++)

@@ -286,8 +286,11 @@ static void append_more(const struct view *view, const struct filled *filled,
 	for (size_t i = 0; others[i].report; i++)
 		if (view_has_any(view, others[i].kinds))
 			append_report(&line, others[i].report, columns, &count);
-	text_append(text, text_string(&line));
-	text_append(text, count ? "\n" : ", see --help-reports\n");
+	text_append(&line, count ? "" : ", see --help-reports");
+	/* A path is not cut in two. */
+	if (style->path && text_columns(style->path) > columns)
+		columns = SIZE_MAX;
+	text_append_wrapped(text, "", "   ", columns, text_string(&line));
 	text->failed |= line.failed;
 }
 
