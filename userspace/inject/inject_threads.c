@@ -96,6 +96,17 @@ static void running_judge(const struct candidates *candidates, struct candidate 
 		unusable(candidate, "runs%s%s", *refused ? ", and " : "", refused);
 }
 
+static void call_judge(struct candidate *candidate, u64 number)
+{
+	const struct inject_other *other = inject_wait_other(number);
+
+	if (other->name)
+		unusable(candidate, "is in %s, %s", other->name, other->why);
+	else
+		unusable(candidate, "is in system call %llu, %s", (unsigned long long)number,
+			 other->why);
+}
+
 static void candidate_judge(struct candidates *candidates, struct candidate *candidate,
 			    const char *system_call)
 {
@@ -125,9 +136,7 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 	}
 	candidate->wait = inject_wait_find((u64)number);
 	if (!candidate->wait) {
-		unusable(candidate,
-			 "is in system call %lld, which may not be one that can be repeated",
-			 (long long)number);
+		call_judge(candidate, (u64)number);
 		return;
 	}
 	candidate->thread.limited = inject_wait_has_limit(candidate->wait, arguments);

@@ -35,6 +35,13 @@ static const u64 whole_calls[] = {
 #include "inject/inject_wait.def"
 };
 
+#define ENDED			 "which a stop may end, or not reach"
+#define REPEATED		 "which may not be one that can be repeated"
+#define OTHER(number, name, why) {number, name, why},
+static const struct inject_other others[] = {
+#include "inject/inject_other.def"
+};
+
 static bool is_among(const u64 *numbers, size_t count, u64 number)
 {
 	for (size_t i = 0; i < count; i++)
@@ -49,6 +56,16 @@ const struct inject_wait *inject_wait_find(u64 number)
 		if (waits[i].number == number)
 			return &waits[i];
 	return NULL;
+}
+
+const struct inject_other *inject_wait_other(u64 number)
+{
+	static const struct inject_other unknown = {0, NULL, REPEATED};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i].number == number)
+			return &others[i];
+	return &unknown;
 }
 
 bool inject_wait_has_limit(const struct inject_wait *wait, const u64 arguments[6])

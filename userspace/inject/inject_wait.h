@@ -21,6 +21,14 @@ struct inject_wait {
 const struct inject_wait *inject_wait_find(u64 number);
 bool inject_wait_has_limit(const struct inject_wait *wait, const u64 arguments[6]);
 
+/* Of a system call that is none of them: inject_other.def. */
+struct inject_other {
+	u64 number;
+	const char *name; /* NULL: it is not known */
+	const char *why;
+};
+const struct inject_other *inject_wait_other(u64 number);
+
 /* May a thread be borrowed that stands behind it, when it has ended? */
 enum inject_behind {
 	INJECT_BEHIND_NEVER,
