@@ -103,18 +103,23 @@ static int check_stack(struct injector *injector, bool filtered, struct err *err
 
 static int none_in_time(const struct injector *injector, struct err *err)
 {
+	const struct err *waiting = &injector->waiting_err;
 	u32 pid = injector->plan->pid;
 
 	if (inject_given_up_ns(injector->plan))
 		return err_set(err, -ECANCELED,
 			       "it was given up before a thread of %u could be borrowed", pid);
+	if (!injector->running_err.code && waiting->code)
+		return err_set(err, -EAGAIN, "no thread of %u could be borrowed in time: %s", pid,
+			       waiting->message);
 	if (!injector->running_err.code)
 		return err_prefix(err, "no thread of %u could be borrowed in time", pid);
 	return err_set(
 		err, -EAGAIN,
-		"no thread of %u waits where it could be borrowed, and none that runs was met "
-		"in code of its own (%s). Started by gpuprobe -- COMMAND it needs none.",
-		pid, injector->running_err.message);
+		"no thread of %u waits where it could be borrowed%s%s%s, and none that runs was "
+		"met in code of its own (%s). Started by gpuprobe -- COMMAND it needs none.",
+		pid, waiting->code ? " (" : "", waiting->message, waiting->code ? ")" : "",
+		injector->running_err.message);
 }
 
 static int borrow(struct injector *injector, const struct inject_thread *thread, struct err *err)
@@ -237,6 +242,8 @@ static int borrow_waiting(struct injector *injector, struct inject_thread *threa
 	found->extended_bytes = 0;
 	result = borrow(injector, thread, err);
 	thread->refused = result == -EAGAIN;
+	if (thread->refused && !injector->restart_forbidden)
+		injector->waiting_err = *err;
 	injector->restart_forbidden |= injector->session.restart_forbidden;
 	if (found->extended_bytes)
 		place = registers_program_counter(&found->general) ^

@@ -32,7 +32,8 @@ struct injector {
 	bool restart_forbidden; /* by a filter: threads with one that wait with a time limit are left alone */
 	size_t stop_count; /* of threads, so far */
 	struct map stops_in_calls; /* by tid, how many stops were in a system call, which may have ended by that */
-	struct err running_err; /* why none could be had */
+	struct err waiting_err; /* why none that waits could be had: the last one, or where restart_forbidden is from */
+	struct err running_err; /* and none that runs */
 	int memory_fd, ring_fd;
 	struct process_own own;
 };
