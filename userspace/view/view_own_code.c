@@ -108,7 +108,16 @@ static bool is_one_of(const char *path, const char *const *names, size_t count)
 	return false;
 }
 
-static enum sort sort_of_python(const char *file)
+/* What pip writes for a command of a package (bin/vllm, bin/uvicorn): it only calls that. */
+static bool is_command(const char *function, const char *file)
+{
+	const char *base = path_base_name(file);
+
+	return !strcmp(function, "<module>") && !strchr(base, '.') && base - file >= 5 &&
+	       !memcmp(base - 5, "/bin/", 5);
+}
+
+static enum sort sort_of_python(const char *function, const char *file)
 {
 	const char *package = package_of(file);
 
@@ -120,6 +129,8 @@ static enum sort sort_of_python(const char *file)
 	/* So is what dynamo wrote. */
 	if (is_inductors(file) || !strncmp(file, "<eval_with_key>", strlen("<eval_with_key>")))
 		return SORT_PYTHON_FRAMEWORK;
+	if (is_command(function, file))
+		return SORT_PYTHON_LIBRARY;
 	/* <string>, <template>: what somebody compiled, who is of more use, unless it is all that there is (python -c). */
 	if (*file == '<' && strncmp(file, "<frozen ", strlen("<frozen ")))
 		return begins_with_one(file, typed_in, ARRAY_SIZE(typed_in)) ? SORT_PYTHON
@@ -175,7 +186,8 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 static enum sort sort_of(const struct view *view, const struct view_frame *frame,
 			 const char *kernel)
 {
-	return frame->python ? sort_of_python(frame->file) : sort_of_native(view, frame, kernel);
+	return frame->python ? sort_of_python(frame->name, frame->file)
+			     : sort_of_native(view, frame, kernel);
 }
 
 bool view_is_library_frame(const struct view *view, const struct view_frame *frame)
