@@ -16,6 +16,8 @@
 #define TEXT_WIDTH(state)   ((state) >> 2 & 7)
 #define TEXT_COMPACT(state) ((state) >> 5 & 1)
 #define TEXT_ASCII(state)   ((state) >> 6 & 1)
+/* A byte a character, compact, ASCII. */
+#define TEXT_IS_ASCII(state) (((state)&0x7c) == 0x64)
 
 /* What is sent of a table of lines, so that the record fits its header. */
 #define LINES_BYTES_MAX 32768U
@@ -136,40 +138,37 @@ static bool find_pieces(const struct python_reader *reader, const struct code *c
 
 /* What no two code objects have in common, be it that one came to lie where the other was: where it is, how large, what it refers to, lines,
  * and, where it has one, its number (co_version). What changes while it lives is left out: in all versions words 0 and 1, in some 6, 7, 16 and 17. */
-static u64 identity_word(const struct code *code, u32 number)
+static void read_words(const struct code *code, u64 words[CODE_PAST_WORDS])
 {
 	static const u8 places[] = {2, 3, 4, 5, 8, 9, 11, 12};
 	const struct python_layout *layout = code->layout;
 
-	switch (number) {
-	case ARRAY_SIZE(places):
-		return word_in(code->bytes, layout->code_file);
-	case ARRAY_SIZE(places) + 1:
-		return word_in(code->bytes, layout->code_name);
-	case ARRAY_SIZE(places) + 2:
-		return word_in(code->bytes, layout->code_lines);
-	}
-	return word_in(code->bytes, places[number] * 8U);
+	for (u32 i = 0; i < ARRAY_SIZE(places); i++)
+		words[i] = word_in(code->bytes, places[i] * 8U);
+	words[8] = word_in(code->bytes, layout->code_file);
+	words[9] = word_in(code->bytes, layout->code_name);
+	words[10] = word_in(code->bytes, layout->code_lines);
 }
 
-/* Of those that are numbered the words up to the number tell: the lines of the cache that the others are in need not be there. The number alone does not,
- * another interpreter counts from the same on. */
-#define NUMBERED_FIRST 0U
-#define NUMBERED_LAST  6U
+/* Of those that are numbered the words up to the number, which is the last of these, tell: the lines of the cache that the others are in need not be there. The
+ * number alone does not, another interpreter counts from the same on. Written out: it is done for each frame. */
+#define NUMBERED_LAST 6U
 
-static bool has_same_words(const struct code *code, const u64 words[CODE_PAST_WORDS])
+static inline bool has_same_words(const struct code *code, const u64 words[CODE_PAST_WORDS])
 {
-	u64 different = 0;
+	const struct python_layout *layout = code->layout;
+	const u8 *bytes = code->bytes;
+	u64 different = (word_in(bytes, 16) ^ words[0]) | (word_in(bytes, 24) ^ words[1]) |
+			(word_in(bytes, 32) ^ words[2]) | (word_in(bytes, 40) ^ words[3]) |
+			(word_in(bytes, 64) ^ words[4]) | (word_in(bytes, 72) ^ words[5]) |
+			(word_in(bytes, 88) ^ words[NUMBERED_LAST]);
 
 	/* Where numbers have run out it is 0. */
-	if (code->layout->code_numbered && words[NUMBERED_LAST] >> 32) {
-		for (u32 i = NUMBERED_FIRST; i <= NUMBERED_LAST; i++)
-			different |= identity_word(code, i) ^ words[i];
-		return !different;
-	}
-#pragma GCC unroll 11
-	for (u32 i = 0; i < CODE_PAST_WORDS; i++)
-		different |= identity_word(code, i) ^ words[i];
+	if (!layout->code_numbered || !(words[NUMBERED_LAST] >> 32))
+		different |= (word_in(bytes, 96) ^ words[7]) |
+			     (word_in(bytes, layout->code_file) ^ words[8]) |
+			     (word_in(bytes, layout->code_name) ^ words[9]) |
+			     (word_in(bytes, layout->code_lines) ^ words[10]);
 	return !different;
 }
 
@@ -196,25 +195,37 @@ static u64 mix_word(u64 sum, u64 word)
 	return sum ^ sum >> 31;
 }
 
-/* Of bytes that lie in one page and begin with a word: the last word is read whole, and what is behind them left out. In four lanes, since each
+static u64 fold(u64 left, u64 right)
+{
+	unsigned __int128 product = (unsigned __int128)left * right;
+
+	return (u64)product ^ (u64)(product >> 64);
+}
+
+/* Of bytes that lie in one page and begin with a word: the last word is read whole, and what is behind them left out. In two lanes, since each
  * step waits for the one before. */
 static u64 sum_of(const u8 *bytes, u32 count, u64 seed)
 {
-	u64 sum = seed + count;
+	const u64 first = 0xd6e8feb86659fd93, second = 0xff51afd7ed558ccd;
+	u64 lanes[] = {seed ^ count * MULTIPLIER, MULTIPLIER};
 
-	if (count >= 64) {
-		u64 lanes[] = {sum, 1, 2, 3};
-
-		for (; count >= sizeof(lanes); count -= sizeof(lanes), bytes += sizeof(lanes))
-			for (u32 i = 0; i < ARRAY_SIZE(lanes); i++)
-				lanes[i] = mix_word(lanes[i], word_in(bytes, i * 8));
-		sum = mix_word(mix_word(mix_word(lanes[0], lanes[1]), lanes[2]), lanes[3]);
+	for (; count >= 32; count -= 32, bytes += 32) {
+		lanes[0] = fold(word_in(bytes, 0) ^ first, word_in(bytes, 8) ^ lanes[0]);
+		lanes[1] = fold(word_in(bytes, 16) ^ second, word_in(bytes, 24) ^ lanes[1]);
 	}
-	for (; count >= 8; count -= 8, bytes += 8)
-		sum = mix_word(sum, word_in(bytes, 0));
+	if (count >= 16) {
+		lanes[0] = fold(word_in(bytes, 0) ^ first, word_in(bytes, 8) ^ lanes[0]);
+		count -= 16;
+		bytes += 16;
+	}
+	if (count >= 8) {
+		lanes[1] = fold(word_in(bytes, 0) ^ second, lanes[1]);
+		count -= 8;
+		bytes += 8;
+	}
 	if (count)
-		sum = (sum ^ word_in(bytes, 0) << (64 - 8 * count)) * MULTIPLIER;
-	return sum;
+		lanes[0] = fold(word_in(bytes, 0) << (64 - 8 * count) ^ first, lanes[0]);
+	return fold(lanes[0] ^ second, lanes[1] ^ first);
 }
 
 /* Of what a code object refers to. 0: it can't be read. */
@@ -239,10 +250,27 @@ static u64 sum_of_piece(const struct python_reader *reader, const struct piece *
 	return sum | 1;
 }
 
-static u64 sum_of_text(const struct python_reader *reader, u64 text, u32 bytes_max)
+/* The same of bytes in an object whose head was read, which are in the same page mostly. */
+static inline u64 sum_behind(const struct python_reader *reader, u64 object, u32 offset, u32 bytes)
 {
+	const struct piece piece = {.at = object + offset, .bytes = bytes};
+
+	if (object % PAGE_BYTES + offset + bytes > PAGE_BYTES || piece.at % 8 || !bytes)
+		return sum_of_piece(reader, &piece);
+	return sum_of((const u8 *)piece.at, bytes, 0) | 1;
+}
+
+static inline u64 sum_of_text(const struct python_reader *reader, u64 text, u32 bytes_max)
+{
+	const u8 *head =
+		stack_memory_at(reader->memory, reader->moment, text, TEXT_STATE + sizeof(u64));
 	struct piece piece;
 
+	/* Nearly all are ASCII. */
+	if (head && TEXT_IS_ASCII((u32)int_in(head, TEXT_STATE)) &&
+	    word_in(head, OBJECT_LENGTH) <= bytes_max)
+		return sum_behind(reader, text, reader->process->layout.text_data,
+				  word_in(head, OBJECT_LENGTH));
 	return find_text(reader, text, bytes_max, &piece) ? sum_of_piece(reader, &piece) : 0;
 }
 
@@ -257,11 +285,14 @@ static u64 sum_of_file(const struct python_reader *reader, u64 text)
 	return past->file_sum;
 }
 
-static u64 sum_of_lines(const struct python_reader *reader, u64 lines)
+static inline u64 sum_of_lines(const struct python_reader *reader, u64 lines)
 {
-	struct piece piece;
+	u64 length;
 
-	return find_lines(reader, lines, &piece) ? sum_of_piece(reader, &piece) : 0;
+	if (!stack_memory_read(reader->memory, reader->moment, lines + OBJECT_LENGTH, &length))
+		return 0;
+	return sum_behind(reader, lines, BYTES_DATA,
+			  length < LINES_BYTES_MAX ? length : LINES_BYTES_MAX);
 }
 
 /* Another one may lie here with all that it refers to where this one had its own: names, files and lines tell. 0: they can't be read. */
@@ -351,32 +382,34 @@ static u32 bytes_of_code(const struct python_layout *layout)
 	return bytes;
 }
 
-void code_past_begin(struct code_past *past, u32 filled, const struct python_process *process)
+bool code_past_begin(struct code_past *past, u32 filled, const struct python_process *process)
 {
 	past->file = past->file_sum = 0;
+	past->changed = false;
 	if (past->filled == filled)
-		return;
+		return true;
 	past->filled = filled;
 	past->process = *process;
 	past->code_bytes = bytes_of_code(&past->process.layout);
 	memset(past->addresses, 0, sizeof(past->addresses));
+	return false;
 }
 
 /* In the place of another one. */
 static struct code_seen *see(struct code_past *past, const struct code *code, u32 set, u32 way)
 {
-	struct code_seen *seen = &past->codes[set][way];
+	struct code_seen *seen = &past->codes[set * CODE_PAST_WAYS + way];
 
+	past->changed = true;
 	/* Who leaves here in its middle (a signal handler that ends the thread) leaves none. */
-	past->addresses[set][way] = 0;
+	past->addresses[set][way] = seen->address = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	for (u32 i = 0; i < CODE_PAST_WORDS; i++)
-		seen->words[i] = identity_word(code, i);
+	read_words(code, seen->words);
 	seen->hash = hash_words(code->address, seen->words);
 	seen->id = 0;
 	seen->first_traced = int_in(code->bytes, code->layout->code_first_traced);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	past->addresses[set][way] = code->address;
+	past->addresses[set][way] = seen->address = code->address;
 	return seen;
 }
 
@@ -390,9 +423,9 @@ static struct code_seen *look_up(struct code_past *past, const struct code *code
 		way++;
 	if (way == CODE_PAST_WAYS)
 		return see(past, code, set, past->next++ % CODE_PAST_WAYS);
-	if (!has_same_words(code, past->codes[set][way].words))
+	if (!has_same_words(code, past->codes[set * CODE_PAST_WAYS + way].words))
 		return see(past, code, set, way);
-	return &past->codes[set][way];
+	return &past->codes[set * CODE_PAST_WAYS + way];
 }
 
 struct code_object_seen code_objects_get(const struct python_reader *reader, u64 address)
@@ -416,7 +449,55 @@ struct code_object_seen code_objects_get(const struct python_reader *reader, u64
 	if (!seen->id || whole != seen->whole) {
 		seen->id = whole ? number_of(reader, whole, &code) : 0;
 		seen->whole = whole;
+		reader->past->changed = true;
 		seen->first_traced = int_in(code.bytes, layout->code_first_traced);
 	}
-	return (struct code_object_seen){seen->id, seen->first_traced};
+	return (struct code_object_seen){seen->id, seen->first_traced, seen - reader->past->codes};
+}
+
+static inline bool can_read(const struct python_reader *reader, u64 address, u32 bytes)
+{
+	struct stack_memory_range range = {0};
+
+	return stack_memory_at(reader->memory, reader->moment, address, bytes) ||
+	       stack_memory_cover(reader->memory, reader->moment, &range, address, bytes);
+}
+
+/* seen was kept of what is at this address. */
+static inline bool is_same(const struct python_reader *reader, u64 address,
+			   const struct code_seen *seen)
+{
+	const u32 bytes = reader->past->code_bytes;
+	const struct code code = {
+		.address = address,
+		.layout = &reader->process->layout,
+		.bytes = (const u8 *)address,
+	};
+
+	return seen->address == address && can_read(reader, address, bytes) &&
+	       word_in(code.bytes, PYTHON_TYPE_OFFSET) == reader->process->code_type &&
+	       has_same_words(&code, seen->words) &&
+	       (code.layout->code_numbered ||
+		mix_referred(reader, &code, seen->hash) == seen->whole);
+}
+
+u32 code_objects_same_until(const struct python_reader *reader, const struct python_step *steps,
+			    u32 from, u32 to)
+{
+	u64 last = 0;
+
+	/* What came of a step may be of another one that was kept there before. */
+	if (reader->past->changed)
+		return from;
+	for (u32 i = from; i < to; i++) {
+		u64 code = PYTHON_CODE_OF_FRAME(steps[i].code);
+
+		if (steps[i].slot == PYTHON_STEP_NO_CODE || code == last)
+			continue;
+		if (steps[i].slot == PYTHON_STEP_UNKNOWN ||
+		    !is_same(reader, code, &reader->past->codes[steps[i].slot]))
+			return i;
+		last = code;
+	}
+	return to;
 }

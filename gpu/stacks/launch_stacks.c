@@ -65,19 +65,21 @@ struct python_sight {
 };
 
 static struct python_sight python_begin(struct launch_stacks *stacks, struct ring_writer *writer,
-					const struct stack_walk *walk, struct code_past *past)
+					const struct stack_walk *walk, struct launch_past *past)
 {
 	const struct agent_tables *tables = stacks->sight.tables.shared;
 	u32 filled = __atomic_load_n(&tables->pythons_filled, __ATOMIC_ACQUIRE);
+	struct code_past *codes = &past->codes;
 
-	code_past_begin(past, filled, &tables->pythons[filled % 2]);
+	if (!code_past_begin(codes, filled, &tables->pythons[filled % 2]))
+		python_past_forget(&past->python);
 	return (struct python_sight){
 		.filled = filled,
 		.reader = {.memory = &stacks->sight.memory,
 			   .moment = walk->moment,
-			   .process = past->process.code_type ? &past->process : NULL,
+			   .process = codes->process.code_type ? &codes->process : NULL,
 			   .codes = &stacks->codes,
-			   .past = past,
+			   .past = codes,
 			   .writer = writer,
 			   .first_number = tables->first_code,
 			   .pid = stacks->pid},
@@ -91,23 +93,47 @@ static bool python_lasts(const struct launch_stacks *stacks, const struct python
 	       python->filled;
 }
 
+/* To its end, along the last one. Is it the same stack? Then it has that one's id, and its addresses are not filled in. */
+static bool walk_on(struct stack_walk *walk, struct launch_past *past, bool is_same_python, u32 id)
+{
+	u64 called = walk->depth ? walk->addresses[0] : 0;
+
+	walk->python = past->frames.count ? &past->frames : NULL;
+	if (id && is_same_python && called == past->called &&
+	    stack_walk_is_same(walk, &past->stack, past->end))
+		return true;
+	past->called = called;
+	stack_walk_follow(walk, &past->stack);
+	while (stack_walk_next(walk))
+		;
+	past->end = walk->end;
+	return false;
+}
+
 static enum stack_sent walk_stack(struct launch_stacks *stacks, struct launch_thread *thread,
 				  struct stack_walk *walk, u64 now_ns, u32 *ret_id)
 {
 	struct ring_writer *writer = &thread->writer;
 	struct launch_past *past = &stacks->pasts[thread - stacks->threads.threads];
-	struct python_sight python = python_begin(stacks, writer, walk, &past->codes);
-	struct python_frames frames;
+	struct python_sight python = python_begin(stacks, writer, walk, past);
+	enum stack_sent sent = STACK_SENT;
+	bool is_same;
 
-	python_frames_read(&frames, &python.reader);
-	walk->python = frames.count ? &frames : NULL;
-	stack_walk_follow(walk, &past->stack);
-	while (stack_walk_next(walk))
-		;
+	*ret_id = past->id;
+	/* Who leaves here in its middle (a signal handler that ends the thread) leaves none. */
+	past->id = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	is_same = python_frames_read(&past->frames, &python.reader, &past->python);
+	is_same = walk_on(walk, past, is_same, *ret_id);
 	if (!stack_tables_space_lasts(&stacks->sight.tables, &walk->space) ||
 	    !python_lasts(stacks, &python))
 		return STACK_NO_PLACE;
-	return stack_ids_get(&stacks->ids, writer, walk, stacks->pid, now_ns, ret_id);
+	if (!is_same)
+		sent = stack_ids_get(&stacks->ids, writer, walk, stacks->pid, now_ns, ret_id);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (sent == STACK_SENT)
+		past->id = *ret_id;
+	return sent;
 }
 
 /* The id of the stack; 0: there is none, which is counted. */

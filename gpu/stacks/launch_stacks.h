@@ -11,9 +11,14 @@
 
 /* What a thread keeps so that it need not find it out at each call; none of it is believed without a look. */
 struct launch_past {
-	struct stack_past stack;
 	struct code_past codes;
-};
+	struct python_past python;
+	struct stack_past stack;
+	struct python_frames frames;
+	u32 id; /* of the last walk's stack, of which nothing is left out; 0: there is none */
+	u32 end;
+	u64 called; /* the function of CUDA in it; 0: none */
+} __attribute__((aligned(64)));
 
 struct launch_stacks {
 	struct agent_control *control;

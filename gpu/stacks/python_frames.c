@@ -19,6 +19,8 @@ struct chain {
 	u32 frame_bytes; /* so much is read of one */
 	u64 code;	 /* the one that was looked at last; 0: none */
 	struct code_object_seen seen;
+	struct stack_memory_range frames_at; /* where there was memory */
+	struct python_trace trace;
 };
 
 static bool read_word(const struct chain *chain, u64 address, u64 *ret_word)
@@ -34,12 +36,6 @@ static bool read_byte(const struct chain *chain, u64 address, u8 *ret_byte)
 		*ret_byte = *byte;
 	return byte;
 }
-
-/* What tells of a frame. */
-struct frame {
-	u64 previous, code, instruction;
-	u8 owner, is_entry;
-};
 
 static u64 word_at(const u8 *bytes, u32 offset)
 {
@@ -59,28 +55,22 @@ static u32 bytes_of_frame(const struct python_layout *layout)
 	return bytes;
 }
 
-/* False: it can't be read. */
-__attribute__((no_sanitize_address)) static bool read_frame(const struct chain *chain, u64 at,
-							    struct frame *ret_frame)
+/* What tells of a frame. False: it can't be read. */
+__attribute__((no_sanitize_address)) static bool read_frame(struct chain *chain, u64 at,
+							    struct python_step *step)
 {
 	const struct python_layout *layout = chain->layout;
-	const u8 *bytes = stack_memory_at(chain->reader->memory, chain->reader->moment, at,
-					  chain->frame_bytes);
+	const u8 *bytes = (const u8 *)at;
 
-	if (at % 8)
+	if (at % 8 || !stack_memory_covers(chain->reader->memory, chain->reader->moment,
+					   &chain->frames_at, at, chain->frame_bytes))
 		return false;
-	/* Two pages. */
-	if (!bytes)
-		return read_word(chain, at + layout->frame_previous, &ret_frame->previous) &&
-		       read_word(chain, at + layout->frame_code, &ret_frame->code) &&
-		       read_word(chain, at + layout->frame_instruction, &ret_frame->instruction) &&
-		       read_byte(chain, at + layout->frame_owner, &ret_frame->owner) &&
-		       read_byte(chain, at + layout->frame_entry, &ret_frame->is_entry);
-	ret_frame->previous = word_at(bytes, layout->frame_previous);
-	ret_frame->code = word_at(bytes, layout->frame_code);
-	ret_frame->instruction = word_at(bytes, layout->frame_instruction);
-	ret_frame->owner = bytes[layout->frame_owner];
-	ret_frame->is_entry = bytes[layout->frame_entry];
+	step->at = at;
+	step->previous = word_at(bytes, layout->frame_previous);
+	step->code = word_at(bytes, layout->frame_code);
+	step->instruction = word_at(bytes, layout->frame_instruction);
+	step->owner = bytes[layout->frame_owner];
+	step->is_entry = bytes[layout->frame_entry];
 	return true;
 }
 
@@ -147,15 +137,20 @@ static void end_call(struct chain *chain, u64 place)
 	chain->first = chain->frames->count;
 }
 
-/* The frame read last is the outermost one of its call of the loop, by its own word. The C frame of the next one refers to the frame that
- * follows, unless this one was being made. */
-static bool next_call(struct chain *chain, u64 previous)
+/* A call of the loop ends with the frame before this one. Where calls have C frames: to that of the next one, which refers to the frame that
+ * follows, unless this one was being made. False: it does not. */
+static bool next_cframe(struct chain *chain, u64 previous)
 {
 	const struct python_layout *layout = chain->layout;
 	u64 cframe, frame;
 
-	end_call(chain, chain->cframe);
-	if (!previous)
+	if (PYTHON_FRAMES_ARE_OBJECTS(layout)) {
+		if (chain->cframe != PLACE_UNKNOWN &&
+		    !read_word(chain, chain->cframe + layout->cframe_previous, &chain->cframe))
+			chain->cframe = PLACE_UNKNOWN;
+		return true;
+	}
+	if (layout->boundary != PYTHON_BOUNDARY_ENTRY || !previous)
 		return true;
 	if (!read_word(chain, chain->cframe + layout->cframe_previous, &cframe) ||
 	    !read_word(chain, cframe + layout->cframe_frame, &frame) || frame != previous)
@@ -173,60 +168,166 @@ static s64 unit_of(const struct python_layout *layout, u64 word, u64 code)
 }
 
 /* One that has not begun is left out, as Python does: what enters a function is its caller's, and so is what only cleans up behind it. */
-static void put_frame(struct chain *chain, const struct frame *frame)
+static u64 word_of(struct chain *chain, const struct python_step *step)
 {
 	const struct python_layout *layout = chain->layout;
-	u64 code = PYTHON_CODE_OF_FRAME(frame->code);
+	u64 code = PYTHON_CODE_OF_FRAME(step->code);
 	s64 unit;
 
 	if (code != chain->code)
 		chain->seen = code_objects_get(chain->reader, code);
 	chain->code = code;
-	if (!chain->seen.id) {
-		put(chain, PYTHON_UNREADABLE);
-		return;
-	}
-	unit = unit_of(layout, frame->instruction, code);
-	if (layout->code_first_traced && frame->owner != PYTHON_OWNED_BY_GENERATOR &&
+	if (!chain->seen.id)
+		return PYTHON_UNREADABLE;
+	unit = unit_of(layout, step->instruction, code);
+	if (layout->code_first_traced && step->owner != PYTHON_OWNED_BY_GENERATOR &&
 	    unit < chain->seen.first_traced)
-		return;
+		return 0;
 	/* One that has executed nothing stands before its first instruction. */
 	unit++;
 	if (unit < 0 || unit > (s64)PYTHON_INSTRUCTION_MAX)
 		unit = 0;
-	put(chain, PYTHON_FRAME_OF(chain->seen.id, unit));
+	return PYTHON_FRAME_OF(chain->seen.id, unit);
 }
 
-/* The frame read last is the only one of its call of the loop. */
-static void end_object(struct chain *chain)
+static void put_step(struct chain *chain, const struct python_step *step)
 {
-	end_call(chain, chain->cframe);
-	if (chain->cframe != PLACE_UNKNOWN &&
-	    !read_word(chain, chain->cframe + chain->layout->cframe_previous, &chain->cframe))
-		chain->cframe = PLACE_UNKNOWN;
+	if (step->word)
+		put(chain, step->word);
+	if (step->ends_call)
+		end_call(chain, step->place);
+}
+
+/* What comes of a frame that was read. A frame is all of its call where frames are objects, or the outermost of it by its own word. */
+static void finish_step(struct chain *chain, struct python_step *step)
+{
+	const struct python_layout *layout = chain->layout;
+
+	if (layout->boundary == PYTHON_BOUNDARY_SHIM && step->owner >= PYTHON_OWNED_BY_C) {
+		step->slot = PYTHON_STEP_NO_CODE;
+		step->word = 0;
+		step->ends_call = true;
+		step->place = step->at;
+		return;
+	}
+	step->word = word_of(chain, step);
+	step->slot = chain->seen.id ? chain->seen.slot : PYTHON_STEP_UNKNOWN;
+	step->ends_call = PYTHON_FRAMES_ARE_OBJECTS(layout) ||
+			  (layout->boundary == PYTHON_BOUNDARY_ENTRY && step->is_entry);
+	step->place = chain->cframe;
 }
 
 /* False: what follows can't be read. */
 static bool take_frame(struct chain *chain)
 {
-	const struct python_layout *layout = chain->layout;
-	u64 at = chain->frame;
-	struct frame frame;
+	struct python_step *step = python_trace_step(&chain->trace);
 
-	if (!read_frame(chain, at, &frame))
+	if (!read_frame(chain, chain->frame, step))
 		return false;
-	chain->frame = frame.previous;
-	if (layout->boundary == PYTHON_BOUNDARY_SHIM && frame.owner >= PYTHON_OWNED_BY_C) {
-		end_call(chain, at);
-		return true;
+	chain->frame = step->previous;
+	finish_step(chain, step);
+	put_step(chain, step);
+	return !step->ends_call || next_cframe(chain, step->previous);
+}
+
+/* ---- those of the last walk ---- */
+
+/* As far as frames from this one on say the same as in the last walk. All of one is compared at once: that it differs is rare. */
+__attribute__((no_sanitize_address)) static u32 same_frames_until(struct chain *chain, u32 from)
+{
+	const struct python_layout layout = *chain->layout;
+	const struct python_step *steps = chain->trace.past->steps;
+	struct stack_memory *memory = chain->reader->memory;
+	const u32 moment = chain->reader->moment, frame_bytes = chain->frame_bytes;
+	struct stack_memory_range frames_at = {0}, shims_at = {0};
+	u32 to;
+
+	for (to = from; to < PYTHON_PAST_STEPS; to++) {
+		const struct python_step *step = &steps[to];
+		bool has_code = step->slot != PYTHON_STEP_NO_CODE;
+		const u8 *bytes = (const u8 *)step->at;
+		u64 different;
+
+		if (!stack_memory_covers(memory, moment, has_code ? &frames_at : &shims_at,
+					 step->at, frame_bytes))
+			break;
+		different = word_at(bytes, layout.frame_previous) ^ step->previous;
+		different |= bytes[layout.frame_owner] ^ step->owner;
+		/* What else stands in one without code is no matter. */
+		if (has_code) {
+			different |= word_at(bytes, layout.frame_code) ^ step->code;
+			different |= word_at(bytes, layout.frame_instruction) ^ step->instruction;
+			different |= bytes[layout.frame_entry] ^ step->is_entry;
+		}
+		if (different)
+			break;
 	}
-	put_frame(chain, &frame);
-	if (PYTHON_FRAMES_ARE_OBJECTS(layout)) {
-		end_object(chain);
-		return true;
+	return to;
+}
+
+/* Of those, as far as calls of the loop end where they did. */
+static u32 same_calls_until(struct chain *chain, u32 from, u32 to)
+{
+	const struct python_step *steps = chain->trace.past->steps;
+
+	if (chain->layout->boundary == PYTHON_BOUNDARY_SHIM)
+		return to;
+	for (u32 i = from; i < to; i++)
+		if (steps[i].ends_call &&
+		    (steps[i].place != chain->cframe || !next_cframe(chain, steps[i].previous)))
+			return i;
+	return to;
+}
+
+/* From this step, at which the chain is, how far is all the same? */
+static u32 same_until(struct chain *chain, u32 from)
+{
+	const struct python_step *steps = chain->trace.past->steps;
+	u32 to = same_frames_until(chain, from);
+
+	to = code_objects_same_until(chain->reader, steps, from, to);
+	to = same_calls_until(chain, from, to);
+	chain->frame = to < PYTHON_PAST_STEPS ? steps[to].at : 0;
+	return to;
+}
+
+static void put_steps(struct chain *chain, u32 from, u32 to)
+{
+	for (u32 i = from; i < to; i++)
+		put_step(chain, &chain->trace.past->steps[i]);
+}
+
+/* Goes along the last walk. False: the chain was at no frame of it, or at one that is another one now. */
+static bool retrace(struct chain *chain)
+{
+	struct python_trace *trace = &chain->trace;
+	u32 from = python_trace_find(trace, chain->frame), to;
+
+	/* All of them are to be put. */
+	if (chain->frames->count + PYTHON_PAST_STEPS - from >= PYTHON_FRAMES_MAX - 1 ||
+	    from == PYTHON_PAST_STEPS)
+		return false;
+	to = same_until(chain, from);
+	python_trace_went(trace, from, to);
+	put_steps(chain, from, to);
+	return to > from;
+}
+
+/* Is the whole chain what it was? Then its frames are those that were put; else those are put up to where it is another one. */
+static bool is_same_chain(struct chain *chain)
+{
+	struct python_trace *trace = &chain->trace;
+	u32 from = trace->first, to = from;
+
+	if (from < PYTHON_PAST_STEPS && trace->past->steps[from].at == chain->frame) {
+		to = same_until(chain, from);
+		python_trace_went(trace, from, to);
+		if (to == PYTHON_PAST_STEPS)
+			return true;
 	}
-	return layout->boundary != PYTHON_BOUNDARY_ENTRY || !frame.is_entry ||
-	       next_call(chain, frame.previous);
+	chain->frames->count = 0;
+	put_steps(chain, from, to);
+	return false;
 }
 
 /* A frame without code says where the call of the loop is that ran those before it. */
@@ -261,23 +362,37 @@ static void place_last(struct chain *chain)
 		follow_call(chain);
 }
 
-void python_frames_read(struct python_frames *frames, const struct python_reader *reader)
+/* From the frame that the thread runs on. False: some could not be read, or are left out. */
+static bool read_chain(struct chain *chain)
+{
+	struct python_frames *frames = chain->frames;
+
+	for (u32 i = 0; i < STEPS_MAX && chain->frame && frames->count < PYTHON_FRAMES_MAX - 1; i++)
+		if (!retrace(chain) && !take_frame(chain)) {
+			put(chain, PYTHON_UNREADABLE);
+			return false;
+		}
+	place_last(chain);
+	return !chain->frame && frames->count < PYTHON_FRAMES_MAX - 1;
+}
+
+bool python_frames_read(struct python_frames *frames, const struct python_reader *reader,
+			struct python_past *past)
 {
 	struct chain chain = {.frames = frames, .reader = reader};
+	bool had_none = !frames->count;
 
-	frames->count = frames->next = 0;
-	if (!reader->process)
-		return;
+	frames->next = 0;
+	python_trace_begin(&chain.trace, past);
+	if (reader->process) {
+		chain.layout = &reader->process->layout;
+		chain.frame_bytes = bytes_of_frame(chain.layout);
+	}
+	if (!reader->process || !begin(&chain)) {
+		frames->count = 0;
+		return past && had_none;
+	}
 	frames->loop = reader->process->loop;
 	frames->loop_cold = reader->process->loop_cold;
-	chain.layout = &reader->process->layout;
-	chain.frame_bytes = bytes_of_frame(chain.layout);
-	if (!begin(&chain))
-		return;
-	for (u32 i = 0; i < STEPS_MAX && chain.frame && frames->count < PYTHON_FRAMES_MAX - 1; i++)
-		if (!take_frame(&chain)) {
-			put(&chain, PYTHON_UNREADABLE);
-			return;
-		}
-	place_last(&chain);
+	return python_trace_end(&chain.trace, is_same_chain(&chain) || read_chain(&chain));
 }

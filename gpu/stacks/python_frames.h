@@ -21,7 +21,9 @@ struct python_frames {
 		[PYTHON_FRAMES_MAX]; /* of the first one of each call of the interpreter's loop: where that is on the C stack; of others 0 */
 };
 
-void python_frames_read(struct python_frames *frames, const struct python_reader *reader);
+/* past: of the thread, with the frames that were read along it the last time; NULL: none. Are they the same? Then they were left as they are. */
+bool python_frames_read(struct python_frames *frames, const struct python_reader *reader,
+			struct python_past *past);
 
 static inline bool python_frames_is_within(const struct python_extent *extent, u64 address)
 {

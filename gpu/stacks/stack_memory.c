@@ -53,3 +53,23 @@ bool stack_memory_ask(struct stack_memory *memory, u32 moment, u64 page)
 	note(set, moment, page);
 	return true;
 }
+
+bool stack_memory_cover(struct stack_memory *memory, u32 moment, struct stack_memory_range *range,
+			u64 address, u32 bytes)
+{
+	u64 first = address / PAGE_BYTES * PAGE_BYTES;
+	u64 last = (address + bytes - 1) / PAGE_BYTES * PAGE_BYTES, end = last + PAGE_BYTES;
+
+	if (!bytes || last < first || last - first > PAGE_BYTES ||
+	    !stack_memory_at(memory, moment, first, 1) ||
+	    (last != first && !stack_memory_at(memory, moment, last, 1)))
+		return false;
+	/* It grows by what touches it. */
+	if (first <= range->start + range->bytes && range->start <= end) {
+		first = first < range->start ? first : range->start;
+		end = end > range->start + range->bytes ? end : range->start + range->bytes;
+	}
+	range->start = first;
+	range->bytes = end - first;
+	return true;
+}

@@ -30,6 +30,25 @@ bool stack_memory_is_there(u64 address);
 /* The same of a page by its number; what can is noted. */
 bool stack_memory_ask(struct stack_memory *memory, u32 moment, u64 page);
 
+/* Bytes that could be read in a moment, pages of them. Zero-initialise. */
+struct stack_memory_range {
+	u64 start, bytes;
+};
+
+/* Can these be read, of two pages at most? If so, they are in the range. */
+bool stack_memory_cover(struct stack_memory *memory, u32 moment, struct stack_memory_range *range,
+			u64 address, u32 bytes);
+
+/* The same, mostly without a call. */
+static inline bool stack_memory_covers(struct stack_memory *memory, u32 moment,
+				       struct stack_memory_range *range, u64 address, u32 bytes)
+{
+	u64 offset = address - range->start;
+
+	return (offset < range->bytes && range->bytes - offset >= bytes) ||
+	       stack_memory_cover(memory, moment, range, address, bytes);
+}
+
 /* Neighbours are in different sets, and so are the same pages of regions that begin at multiples of 1 MiB. */
 static inline u64 *stack_memory_set(struct stack_memory *memory, u64 page)
 {
@@ -60,27 +79,6 @@ stack_memory_read(struct stack_memory *memory, u32 moment, u64 address, u64 *ret
 	if (!place)
 		return false;
 	*ret_word = ((const struct stack_memory_word *)place)->value;
-	return true;
-}
-
-/* Where who reads words that lie near each other has read last, in one moment. Zero-initialise. */
-struct stack_memory_near {
-	u64 page;  /* its address */
-	u64 bytes; /* as far as words of it begin */
-};
-
-/* The same as stack_memory_read(). */
-__attribute__((no_sanitize_address)) static inline bool
-stack_memory_read_near(struct stack_memory *memory, u32 moment, struct stack_memory_near *near,
-		       u64 address, u64 *ret_word)
-{
-	if (address - near->page >= near->bytes) {
-		if (!stack_memory_at(memory, moment, address, sizeof(*ret_word)))
-			return false;
-		near->page = address / PAGE_BYTES * PAGE_BYTES;
-		near->bytes = PAGE_BYTES - sizeof(*ret_word) + 1;
-	}
-	*ret_word = ((const struct stack_memory_word *)address)->value;
 	return true;
 }
 

@@ -20,18 +20,14 @@ struct stack_trace stack_trace_begin(struct stack_past *past, u32 filled)
 	return trace;
 }
 
-static bool is_same(const struct stack_registers *a, const struct stack_registers *b)
-{
-	return a->ip == b->ip && a->sp == b->sp && a->bp == b->bp && a->bx == b->bx;
-}
-
 u32 stack_trace_find(struct stack_trace *trace, const struct stack_registers *at)
 {
 	const struct stack_step *steps = trace->past->steps;
 
 	while (trace->next < STACK_PAST_STEPS && steps[trace->next].at.sp < at->sp)
 		trace->next++;
-	return trace->next < STACK_PAST_STEPS && is_same(&steps[trace->next].at, at)
+	return trace->next < STACK_PAST_STEPS &&
+			       stack_registers_are_same(&steps[trace->next].at, at)
 		       ? trace->next
 		       : STACK_PAST_STEPS;
 }

@@ -16,13 +16,19 @@ struct stack_registers {
 	u64 ip, sp, bp, bx;
 };
 
+static inline bool stack_registers_are_same(const struct stack_registers *a,
+					    const struct stack_registers *b)
+{
+	return a->ip == b->ip && a->sp == b->sp && a->bp == b->bp && a->bx == b->bx;
+}
+
 #define STACK_STEP_WORDS 3U
 
 /* From a place to its caller, which is the next one. */
 struct stack_step {
 	struct stack_registers at;
-	/* The words that, with the table of the code, tell the caller's ip, rbp and rbx, and where they were read; of a register that is the same
-	 * there it is the first one again. 0: more than that is needed to go on. */
+	/* The words that, with the table of the code, tell the caller's ip, rbp and rbx, and where they were read: the ip's is the last one of them, the lowest
+	 * one comes last. Of a register that is the same there it is another one again. 0: more than that is needed to go on. */
 	u64 places[STACK_STEP_WORDS], words[STACK_STEP_WORDS];
 };
 

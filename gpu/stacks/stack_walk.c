@@ -5,6 +5,7 @@
 
 #define FRAME_MAX_BYTES	      (64UL << 20) /* no frame is larger */
 #define GUESS_FRAME_MAX_BYTES (64UL << 10) /* nor one that is guessed */
+#define STEP_MAX_BYTES	      2048U	   /* between words of one that is noted */
 #define SCAN_MAX_WORDS	      256U
 /* What the page that probed functions return to begins with: before Linux 6.11, and since (bpf/kernel_page.h). */
 #define BREAKPOINT	   0xcc
@@ -151,18 +152,25 @@ static void note_step(const struct stack_walk *walk, const struct unwind_rule *r
 		      struct stack_step *step)
 {
 	u64 first = walk->at.sp - 8, bp_at, bx_at;
+	u32 bx_place;
 
 	if (rule->cfa != UNWIND_CFA_RSP && rule->cfa != UNWIND_CFA_RBP &&
 	    rule->cfa != UNWIND_CFA_RBX && rule->cfa != UNWIND_CFA_PLT)
 		return;
 	bp_at = place_of_register(&step->at, walk->at.sp, rule->rbp, rule->rbp_offset);
 	bx_at = place_of_register(&step->at, walk->at.sp, rule->rbx, rule->rbx_offset);
+	bp_at = bp_at ? bp_at : first;
+	bx_at = bx_at ? bx_at : first;
+	bx_place = bx_at <= bp_at ? 2 : 1;
+	/* None lies behind the return address, nor far before it: so it is one piece of memory. */
+	if (first - bp_at > STEP_MAX_BYTES || first - bx_at > STEP_MAX_BYTES)
+		return;
 	step->places[0] = first;
 	step->words[0] = walk->at.ip;
-	step->places[1] = bp_at ? bp_at : first;
-	step->words[1] = bp_at ? walk->at.bp : walk->at.ip;
-	step->places[2] = bx_at ? bx_at : first;
-	step->words[2] = bx_at ? walk->at.bx : walk->at.ip;
+	step->places[3 - bx_place] = bp_at;
+	step->words[3 - bx_place] = bp_at == first ? walk->at.ip : walk->at.bp;
+	step->places[bx_place] = bx_at;
+	step->words[bx_place] = bx_at == first ? walk->at.ip : walk->at.bx;
 }
 
 static u32 step_to_caller(struct stack_walk *walk, const struct unwind_rule *rule, u32 number,
@@ -379,18 +387,32 @@ static bool step(struct stack_walk *walk)
 }
 
 /* Do the words that led to the caller say the same as in the last walk? All are compared at once: that they differ is rare. */
-static bool leads_on(struct stack_memory *memory, u32 moment, struct stack_memory_near *near,
-		     const struct stack_step *step)
+__attribute__((no_sanitize_address)) static inline bool leads_on(struct stack_memory *memory,
+								 u32 moment,
+								 struct stack_memory_range *range,
+								 const struct stack_step *step)
 {
-	u64 different = 0, word;
+	u64 low = step->places[STACK_STEP_WORDS - 1], different = 0;
 
+	if (!stack_memory_covers(memory, moment, range, low, step->places[0] + sizeof(u64) - low))
+		return false;
 #pragma GCC unroll 3
-	for (u32 i = 0; i < STACK_STEP_WORDS; i++) {
-		if (!stack_memory_read_near(memory, moment, near, step->places[i], &word))
-			return false;
-		different |= word ^ step->words[i];
-	}
+	for (u32 i = 0; i < STACK_STEP_WORDS; i++)
+		different |=
+			((const struct stack_memory_word *)step->places[i])->value ^ step->words[i];
 	return !different;
+}
+
+/* As far as that is so from this step on, the last one at most. */
+static u32 steps_lead_until(const struct stack_walk *walk, const struct stack_past *past, u32 from)
+{
+	struct stack_memory *memory = &walk->sight->memory;
+	struct stack_memory_range range = {0};
+	const u32 moment = walk->moment;
+
+	while (from + 1 < STACK_PAST_STEPS && leads_on(memory, moment, &range, &past->steps[from]))
+		from++;
+	return from;
 }
 
 /* What next() puts for each step, until there is no room. */
@@ -417,14 +439,11 @@ static void put_steps(struct stack_walk *walk, const struct stack_step *steps, u
 static void retrace(struct stack_walk *walk)
 {
 	const struct stack_step *steps = walk->trace.past->steps;
-	u32 from = stack_trace_find(&walk->trace, &walk->at), to = from;
-	struct stack_memory *memory = &walk->sight->memory;
-	struct stack_memory_near near = {0};
+	u32 from = stack_trace_find(&walk->trace, &walk->at), to;
 
 	if (from == STACK_PAST_STEPS)
 		return;
-	while (to + 1 < STACK_PAST_STEPS && leads_on(memory, walk->moment, &near, &steps[to]))
-		to++;
+	to = steps_lead_until(walk, walk->trace.past, from);
 	put_steps(walk, &steps[from], to - from);
 	walk->at = steps[to].at;
 	if (to + 1 == STACK_PAST_STEPS)
@@ -460,4 +479,27 @@ bool stack_walk_next(struct stack_walk *walk)
 	if (walk->end)
 		stack_trace_end(&walk->trace);
 	return !walk->end;
+}
+
+bool stack_walk_is_same(struct stack_walk *walk, const struct stack_past *past, u32 end)
+{
+	const struct stack_registers began = walk->at;
+	const u32 guessed = walk->guessed, last = STACK_PAST_STEPS - 1;
+
+	/* What is too deep is left out, so that steps are not all. */
+	if (end == VALUE_stack_end_deep || past->filled != walk->space.filled ||
+	    past->first > last || walk->exact || walk->is_guess ||
+	    !stack_registers_are_same(&past->steps[past->first].at, &began))
+		return false;
+	if (steps_lead_until(walk, past, past->first) < last)
+		return false;
+	walk->at = past->steps[last].at;
+	step(walk);
+	if (walk->end == end)
+		return true;
+	walk->at = began;
+	walk->guessed = guessed;
+	walk->end = 0;
+	walk->exact = walk->is_guess = false;
+	return false;
 }

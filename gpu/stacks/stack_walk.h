@@ -43,6 +43,9 @@ bool stack_walk_begin(struct stack_walk *walk, struct stack_sight *sight, u64 no
 bool stack_walk_next(struct stack_walk *walk);
 /* From here on the past of the thread is looked at, and replaced when the walk ends. */
 void stack_walk_follow(struct stack_walk *walk, struct stack_past *past);
+/* Instead of that and the next ones: does the last walk along this past, which began with the same addresses and the same frames of Python, and had this
+ * end, say where this one goes? Then it has ended. False: nothing was done. */
+bool stack_walk_is_same(struct stack_walk *walk, const struct stack_past *past, u32 end);
 /* An address that stands behind those that there are; there must be room for it. */
 void stack_walk_put(struct stack_walk *walk, u64 address);
 /* What it came by until now. */

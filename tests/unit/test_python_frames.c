@@ -63,7 +63,7 @@ static const struct python_frames *take(struct fixture *fixture)
 					     .process = &fixture->process,
 					     .past = &fixture->past};
 
-	python_frames_read(&fixture->frames, &reader);
+	python_frames_read(&fixture->frames, &reader, NULL);
 	return &fixture->frames;
 }
 

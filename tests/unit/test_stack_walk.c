@@ -146,6 +146,15 @@ static bool taken;
 static struct fixture *walked;
 static struct stack_past past; /* of all walks */
 
+static void check_equal_walks(const struct stack_walk *left, const struct stack_walk *right)
+{
+	CHECK_U64(left->end, right->end);
+	CHECK_U64(left->guessed, right->guessed);
+	CHECK_U64(left->depth, right->depth);
+	CHECK(!memcmp(left->guesses, right->guesses, sizeof(left->guesses)));
+	CHECK(!memcmp(left->addresses, right->addresses, left->depth * sizeof(left->addresses[0])));
+}
+
 /* The same walk, along the last one. */
 static void check_along_the_past(const struct stack_registers *registers)
 {
@@ -155,11 +164,47 @@ static void check_along_the_past(const struct stack_registers *registers)
 	stack_walk_follow(&again, &past);
 	while (stack_walk_next(&again))
 		;
-	CHECK_U64(again.end, walk.end);
-	CHECK_U64(again.guessed, walk.guessed);
-	CHECK_U64(again.depth, walk.depth);
-	CHECK(!memcmp(again.guesses, walk.guesses, sizeof(walk.guesses)));
-	CHECK(!memcmp(again.addresses, walk.addresses, walk.depth * sizeof(walk.addresses[0])));
+	check_equal_walks(&again, &walk);
+}
+
+/* Of a stack that is made up, which changes: the same walk along the last one and without it, and whether it is that one. */
+struct differential {
+	struct stack_walk along, alone, last;
+	u64 random;
+	u32 same;
+};
+
+static u32 chance(struct differential *both, u32 below)
+{
+	both->random ^= both->random << 13;
+	both->random ^= both->random >> 7;
+	both->random ^= both->random << 17;
+	return (both->random >> 16) % below;
+}
+
+static void walk_both(struct differential *both, const struct stack_registers *registers,
+		      u64 now_ns)
+{
+	struct stack_walk probe;
+
+	CHECK(stack_walk_begin(&both->alone, walked->sight, now_ns, registers));
+	while (stack_walk_next(&both->alone))
+		;
+	CHECK(stack_walk_begin(&probe, walked->sight, now_ns, registers));
+	if (stack_walk_is_same(&probe, &past, both->last.end)) {
+		check_equal_walks(&both->last, &both->alone);
+		CHECK_U64(probe.end, both->alone.end);
+		both->same++;
+	} else {
+		CHECK(!probe.end && !probe.depth && !probe.guessed && !probe.exact);
+		CHECK(!memcmp(&probe.at, registers, sizeof(*registers)));
+	}
+	CHECK(stack_walk_begin(&both->along, walked->sight, now_ns, registers));
+	stack_walk_follow(&both->along, &past);
+	while (stack_walk_next(&both->along))
+		;
+	check_equal_walks(&both->along, &both->alone);
+	both->last = both->alone;
 }
 
 /* From its caller on. */
@@ -244,29 +289,79 @@ static u32 steps_of(const struct stack_registers *registers)
 	return walk.trace.made;
 }
 
-TEST(only_what_changed_is_walked_again)
+/* Code whose rules are: the return address at rsp + 8, rbp at rsp; and from the middle of it on by rbp, with rbx. */
+static void put_made_up_space(void)
 {
-	/* Code whose rule is: the return address at rsp + 8, rbp at rsp. */
-	static const struct unwind_rule rule = {
-		.cfa = UNWIND_CFA_RSP, .cfa_offset = 16, .rbp = UNWIND_AT_CFA, .rbp_offset = -16};
-	const struct stack_registers registers = {0x400000 + 1, (u64)made_up, 0, 0};
-	const u32 number = UNWIND_RULES_FIXED, deep = ARRAY_SIZE(made_up) / 2;
-	struct unwind_mapping mapping = {0x400000, 0x401000, 0x400000, 0};
-	struct agent_tables *shared;
-	u32 *words;
+	static const struct unwind_rule rules[] = {
+		{.cfa = UNWIND_CFA_RSP, .cfa_offset = 16, .rbp = UNWIND_AT_CFA, .rbp_offset = -16},
+		{.cfa = UNWIND_CFA_RSP,
+		 .cfa_offset = 32,
+		 .rbp = UNWIND_AT_CFA,
+		 .rbp_offset = -24,
+		 .rbx = UNWIND_AT_CFA,
+		 .rbx_offset = -16},
+		{.cfa = UNWIND_CFA_END},
+	};
+	struct agent_tables *shared = walked->stacks.shared;
+	u32 *words = shared->words;
 
-	walked = fixture_make();
-	shared = walked->stacks.shared;
-	shared->rules[number] = rule;
+	for (u32 i = 0; i < ARRAY_SIZE(rules); i++)
+		shared->rules[UNWIND_RULES_FIXED + i] = rules[i];
 	shared->rules[UNWIND_RULE_NO_MAPPING] = (struct unwind_rule){0};
-	words = shared->words;
 	words[UNWIND_FIRST_PAGE] = 0;
 	words[UNWIND_PAGE_COUNT] = 1;
 	words[UNWIND_PAGE(0)] = UNWIND_PAGE(1);
-	words[UNWIND_PAGE(0) + 1] = 1;
-	words[UNWIND_PAGE(1)] = UNWIND_ROW(0, number);
-	shared->spaces[1] = (struct agent_space){.count = 1, .mappings = {mapping}};
+	words[UNWIND_PAGE(0) + 1] = ARRAY_SIZE(rules);
+	for (u32 i = 0; i < ARRAY_SIZE(rules); i++)
+		words[UNWIND_PAGE(1) + i] = UNWIND_ROW(0x400 * i, UNWIND_RULES_FIXED + i);
+	shared->spaces[1] =
+		(struct agent_space){.count = 1, .mappings = {{0x400000, 0x401000, 0x400000, 0}}};
 	shared->filled = 1;
+}
+
+TEST(whatever_changes_along_the_past_it_is_the_same)
+{
+	static struct differential both;
+	/* The stack begins in the first of two pages. */
+	u8 *pages = map_memory(2 * PAGE_BYTES);
+	u64 *words = (u64 *)(pages + PAGE_BYTES - 256);
+	const struct stack_registers registers = {0x400001, (u64)words, 0, 0};
+
+	both.random = 88172645463325252ULL;
+	walked = fixture_make();
+	put_made_up_space();
+	for (u32 round = 0; round < 30000 && !unit_failures; round++) {
+		struct stack_registers at = registers;
+
+		for (u32 i = chance(&both, 3) ? chance(&both, 3) : 0; i; i--)
+			words[chance(&both, 90)] = 0x400001 + chance(&both, 0x7ff);
+		if (!chance(&both, 8))
+			words[chance(&both, 90)] = 0x400801;
+		if (!chance(&both, 20))
+			words[chance(&both, 90)] = chance(&both, 2) ? 0 : chance(&both, 0x1000);
+		if (!chance(&both, 40))
+			at.sp += 8;
+		/* In another space it is other code. */
+		if (round % 5000 == 4999)
+			walked->stacks.shared->filled += 2;
+		walked->stacks.shared->rules[UNWIND_RULES_FIXED].cfa_offset =
+			walked->stacks.shared->filled % 4 == 1 ? 16 : 24;
+		walk_both(&both, &at, NOW_NS * (1 + round / 100));
+	}
+	CHECK(both.same > 3000 && both.same < 27000);
+	munmap(pages, 2 * PAGE_BYTES);
+	fixture_free(walked);
+}
+
+TEST(only_what_changed_is_walked_again)
+{
+	const struct stack_registers registers = {0x400000 + 1, (u64)made_up, 0, 0};
+	const u32 deep = ARRAY_SIZE(made_up) / 2;
+	struct agent_tables *shared;
+
+	walked = fixture_make();
+	put_made_up_space();
+	shared = walked->stacks.shared;
 	for (u32 i = 0; i < deep; i++)
 		made_up[2 * i + 1] = i + 1 < deep ? 0x400010 + i : 0;
 	CHECK_U64(steps_of(&registers), deep);
