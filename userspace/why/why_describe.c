@@ -97,11 +97,9 @@ static s64 make_wait(struct why_describe *describe, const struct record_off_cpu 
 		text_appendf(&text, IN_CODE "%s", word(describe, code));
 	if (!wait->waited)
 		append_holder(view_of(describe), wait, &text);
+	append_waker(view_of(describe), wait, &text);
 	/* Who only looked then has not waited for it. */
-	if (side == WHY_SIDE_TIMER)
-		text_append(&text, WOKEN_BY "its own timer");
-	else
-		append_waker(view_of(describe), wait, &text);
+	text_append(&text, side == WHY_SIDE_TIMER ? WOKEN_BY "its own timer" : "");
 	return enter(describe, &text);
 }
 

@@ -108,8 +108,10 @@ static size_t row_of(const struct why_states *states, u32 pid, u32 tid)
 }
 
 /* Who woke it, or will have to: where nobody did, who had the lock. */
-static size_t waker_of(const struct why_states *states, const struct record_off_cpu *wait)
+static size_t waker_of(const struct why_states *states, const struct view_event *event)
 {
+	const struct record_off_cpu *wait = (const void *)event->record;
+
 	if (wait->woken_by == VALUE_woken_by_thread)
 		return row_of(states, wait->waker_pid, wait->waker_tid);
 	/* What else a thread waits for within such a call is not the lock. */
@@ -120,44 +122,9 @@ static size_t waker_of(const struct why_states *states, const struct record_off_
 		       : row_of(states, wait->header.pid, wait->holder_tid);
 }
 
-/* Then what it waited for has an end of its own, whoever has it now. */
-static bool may_be_timer(enum why_wait wait)
-{
-	return wait == WHY_WAIT_OTHER || wait == WHY_WAIT_DEVICE || wait == WHY_WAIT_NETWORK ||
-	       wait == WHY_WAIT_REQUESTS || wait == WHY_WAIT_GOROUTINE;
-}
-
-/* A wait that is one with those behind it was ended by who ended these. */
-static int go_on(struct why_states *states, struct why_state *thread, struct view_event *event)
-{
-	const struct why_timeouts_end *end = thread->ends.ends;
-
-	thread->wait_on = thread->wait;
-	thread->wait_on.waker = end->waker;
-	thread->wait_on.waker_pid = end->waker_pid;
-	thread->wait_on.waker_tid = end->waker_tid;
-	thread->wait_on.woken_by = end->woken_by;
-	thread->waker = waker_of(states, &thread->wait_on);
-	thread->goes_on = true;
-	event->record = &thread->wait_on.header;
-	return why_waits_find(&states->waits, states->view, event, &thread->wait_for);
-}
-
-/* Is it one with the waits up to the first of its ends? */
-static bool is_one(const struct why_state *thread)
-{
-	bool is_one = false;
-
-	if (thread->ends.count)
-		why_timeouts_last(&thread->ends, thread->since_ns, 0, &is_one);
-	return is_one;
-}
-
 static int enter_wait(struct why_states *states, struct why_state *thread,
-		      const struct view_event *found, const struct why_timeouts_ends *ends)
+		      const struct view_event *event)
 {
-	struct view_event copy = *found;
-	const struct view_event *event = &copy;
 	s64 name = why_tally_name(states->tally, event->name);
 	u64 runnable_ns;
 
@@ -167,18 +134,9 @@ static int enter_wait(struct why_states *states, struct why_state *thread,
 	if (thread->calls && !thread->call_stack)
 		thread->call_stack = event->record->stack;
 	thread->wait = *(const struct record_off_cpu *)event->record;
-	thread->waker = waker_of(states, &thread->wait);
-	thread->since_ns = event->ts;
-	thread->ends = (struct why_timeouts_ends){0};
-	thread->goes_on = false;
+	thread->waker = waker_of(states, event);
 	thread->wait_name = (u32)name;
-	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
-	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
 	if (why_waits_find(&states->waits, states->view, event, &thread->wait_for))
-		return -ENOMEM;
-	if (may_be_timer(thread->wait_for))
-		thread->ends = *ends;
-	if (is_one(thread) && go_on(states, thread, &copy))
 		return -ENOMEM;
 	thread->is_python |= thread->wait_for == WHY_WAIT_GIL;
 	if (thread->wait_for == WHY_WAIT_GIL && thread->wait.woken_by != VALUE_woken_by_thread)
@@ -186,6 +144,8 @@ static int enter_wait(struct why_states *states, struct why_state *thread,
 	if (thread->waker == WHY_NO_ROW &&
 	    why_waits_outside(&states->waits, states->view, event, &thread->wait_for))
 		return -ENOMEM;
+	runnable_ns = thread->wait.runnable_ns == ~0ULL ? 0 : thread->wait.runnable_ns;
+	thread->ready_ns = event->end - (runnable_ns < event->dur ? runnable_ns : event->dur);
 	return 0;
 }
 
@@ -196,43 +156,25 @@ bool why_state_is_ready(const struct why_state *thread, u64 ts)
 }
 
 /* Of the GIL, or of a lock, who has it is what is waited for. */
-struct why_state_end why_state_end(const struct why_states *states, const struct why_state *thread,
-				   u64 effect_ns)
+bool why_state_is_timer(const struct why_state *thread, u64 effect_ns)
 {
-	struct why_state_end found = {
-		.waker = thread->waker, .woken_ns = thread->ready_ns, .wait = &thread->wait};
-	const struct why_timeouts_end *end;
-	bool is_one;
-
-	if (!thread->ends.count)
-		return found;
-	end = why_timeouts_last(&thread->ends, thread->since_ns, effect_ns, &is_one);
-	found.by_timer = end->other_ns >= effect_ns;
-	if (end == thread->ends.ends && thread->goes_on) {
-		found.wait = &thread->wait_on;
-		found.woken_ns = end->woken_ns;
-	} else if (end != thread->ends.ends) {
-		/* Who ended the first one was not the one. */
-		found.waker = is_one && end->woken_by == VALUE_woken_by_thread
-				      ? row_of(states, end->waker_pid, end->waker_tid)
-				      : WHY_NO_ROW;
-		found.woken_ns = end->woken_ns;
-	}
-	return found;
+	return (thread->wait_for == WHY_WAIT_OTHER || thread->wait_for == WHY_WAIT_DEVICE ||
+		thread->wait_for == WHY_WAIT_NETWORK || thread->wait_for == WHY_WAIT_REQUESTS ||
+		thread->wait_for == WHY_WAIT_GOROUTINE) &&
+	       thread->timed_until_ns >= effect_ns;
 }
 
 int why_states_enter(struct why_states *states, const struct view_event *event, struct err *err)
 {
 	struct why_state *thread = &states->threads[event->row_index];
-	struct why_timeouts_ends ends = {0};
 	bool is_call = event->kind->number == KIND_api;
-	int result = is_call ? 0 : why_timeouts_next(states->timeouts, event, &ends, err);
+	int result =
+		is_call ? enter_call(states, thread, event) : enter_wait(states, thread, event);
 
 	if (result < 0)
-		return result;
-	result = is_call ? enter_call(states, thread, event)
-			 : enter_wait(states, thread, event, &ends);
-	return result < 0 ? err_errno(err, result, "can't tell why GPUs are idle") : 0;
+		return err_errno(err, result, "can't tell why GPUs are idle");
+	return is_call ? 0
+		       : why_timeouts_next(states->timeouts, event, &thread->timed_until_ns, err);
 }
 
 int why_states_leave(struct why_states *states, const struct view_event *event)

@@ -18,11 +18,9 @@ struct why_state {
 	struct record_off_cpu wait; /* the last one; its stack and texts as they are in the view */
 	u32 wait_name;		    /* number of its name */
 	enum why_wait wait_for;
-	u64 since_ns, ready_ns; /* when the wait began; from when on it could have run again */
-	struct why_timeouts_ends ends; /* of it, and of those behind it; none where it has no time of its own */
-	bool goes_on; /* it is one with the waits up to the first of these, */
-	struct record_off_cpu wait_on; /* and is wait, ended by who ended that one */
-	size_t waker; /* row of the thread that woke it then, or ended the first of these; WHY_NO_ROW: of none that is known */
+	u64 ready_ns; /* from when on it could have run again */
+	u64 timed_until_ns; /* see why_timeouts_next() */
+	size_t waker; /* row of the thread that woke it then; WHY_NO_ROW: of none that is known */
 	u64 calls_until_ns, waits_until_ns; /* up to when these are recorded of its process */
 	u64 seen_ns;			    /* when something was recorded of it last */
 	bool is_seen;			    /* something was before */
@@ -51,14 +49,8 @@ int why_states_enter(struct why_states *states, const struct view_event *event, 
 int why_states_leave(struct why_states *states, const struct view_event *event);
 /* It could run at ts, and has no CPU: whatever it is in. */
 bool why_state_is_ready(const struct why_state *thread, u64 ts);
-/* How a wait ended that led to something at effect_ns. */
-struct why_state_end {
-	bool by_timer; /* the program's own clock: the time was over, and it did not wait for the same thing again, and longer, before effect_ns */
-	size_t waker; /* row of who ended it, or has to; WHY_NO_ROW: none that is known */
-	u64 woken_ns; /* when that was */
-	const struct record_off_cpu *wait; /* with who that was; holds until the thread's next wait */
-};
-struct why_state_end why_state_end(const struct why_states *states, const struct why_state *thread, u64 effect_ns);
+/* Is it the program's own clock that it waits for: was the time over, and did it not wait for the same thing again, and longer, before effect_ns, when that led to something? */
+bool why_state_is_timer(const struct why_state *thread, u64 effect_ns);
 void why_states_free(struct why_states *states);
 
 #endif

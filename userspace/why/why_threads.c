@@ -39,8 +39,7 @@ static enum why_wait own_wait(const struct run *run, const struct part *part)
 	const struct why_state *thread = &run->states.threads[part->row];
 
 	/* Behind the last work its clock has led to nothing. */
-	return !part->cursor->gap.is_last &&
-			       why_state_end(&run->states, thread, part->effect_ns).by_timer
+	return !part->cursor->gap.is_last && why_state_is_timer(thread, part->effect_ns)
 		       ? WHY_WAIT_TIMER
 		       : thread->wait_for;
 }
@@ -154,8 +153,7 @@ static int add_of_stack(struct run *run, const struct part *part, enum why_sort 
 /* It waited up to ready_ns, then had no CPU. */
 static int add_wait(struct run *run, const struct part *part, const struct why_state *thread)
 {
-	const struct record_off_cpu *wait =
-		why_state_end(&run->states, thread, part->effect_ns).wait;
+	const struct record_off_cpu *wait = &thread->wait;
 	enum why_describe_side side =
 		own_wait(run, part) == WHY_WAIT_TIMER ? WHY_SIDE_TIMER : WHY_SIDE_WAITS;
 	enum why_sort sort = wait->reason == VALUE_off_cpu_reason_stopped ? WHY_STOPPED : WHY_WAIT;
@@ -435,7 +433,7 @@ static int add_sample(struct run *run, const struct view_event *event, struct er
 		struct why_cursor *cursor = &run->cursors[gpu];
 		struct part part = {.gpu = gpu, .cursor = cursor, .row = event->row_index};
 		struct why_cause cause;
-		u64 until_ns = ~0ULL, effect_ns = cursor->gap.until_ns;
+		u64 until_ns = ~0ULL, effect_ns;
 
 		if (cursor->is_over || event->ts < cursor->gap.since_ns ||
 		    event->ts >= cursor->gap.until_ns ||
