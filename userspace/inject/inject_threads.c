@@ -72,13 +72,6 @@ static void stack_judge(struct candidates *candidates, struct candidate *candida
 		 candidate->wait->name, candidate->leader ? ", the first thread" : "", found);
 }
 
-/* Does one that never waits keep others of its kind from its CPU? Those of SCHED_IDLE, too, take turns with theirs. */
-static bool keeps_others_out(int policy)
-{
-	policy &= ~SCHED_RESET_ON_FORK;
-	return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
-}
-
 /* Where it is shows when it is stopped. */
 static void running_judge(const struct candidates *candidates, struct candidate *candidate)
 {
@@ -86,7 +79,8 @@ static void running_judge(const struct candidates *candidates, struct candidate 
 	int policy = sched_getscheduler((pid_t)candidate->thread.tid);
 
 	/* The agent's thread inherits it, and would not run beside one that never waits. */
-	if (!refused && policy >= 0 && keeps_others_out(policy))
+	if (!refused && policy >= 0 && (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER &&
+	    (policy & ~SCHED_RESET_ON_FORK) != SCHED_BATCH)
 		refused = "its scheduling policy keeps a thread that it makes from running";
 	candidate->thread.runs = true;
 	candidate->thread.usable = !refused;
