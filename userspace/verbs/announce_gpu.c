@@ -209,7 +209,10 @@ void announce_gpu_none(const struct attachment *attachment, const struct options
 		const struct target *target = &attachment->targets[i];
 		struct gpu_target gpu;
 
-		if (gpu_target_read(target, &gpu, NULL) || !gpu.cuda)
+		/* It may have ended: what it mapped can't be told. */
+		if (gpu_target_read(target, &gpu, NULL))
+			return;
+		if (!gpu.cuda)
 			continue;
 		log_warning("%s (%u) has mapped CUDA only since the recording began: what GPUs did "
 			    "for it is missing; record it again",
@@ -217,11 +220,11 @@ void announce_gpu_none(const struct attachment *attachment, const struct options
 		return;
 	}
 	if (attachment->target_count == 1)
-		log_info("no CUDA was seen in %s (%u): none of its libraries is mapped there, so "
+		log_info("no CUDA was seen in %s (%u): no driver (libcuda.so) is mapped there, so "
 			 "that nothing is told of GPUs",
 			 first->comm, first->pid);
 	else if (attachment->target_count)
-		log_info("no CUDA was seen in the %zu processes: none of its libraries is mapped "
+		log_info("no CUDA was seen in the %zu processes: no driver (libcuda.so) is mapped "
 			 "there, so that nothing is told of GPUs",
 			 attachment->target_count);
 }

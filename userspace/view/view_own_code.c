@@ -108,16 +108,18 @@ static bool is_one_of(const char *path, const char *const *names, size_t count)
 	return false;
 }
 
-/* What pip writes for a command of a package (bin/vllm, bin/uvicorn): it only calls that. */
-static bool is_command(const char *function, const char *file)
+/* What pip, pipx and uv write for a command of a package (bin/vllm, bin/uvicorn): it only calls that, at the latest in this line. */
+#define COMMAND_LINES 10
+
+static bool is_command(const char *function, const char *file, u32 line)
 {
 	const char *base = path_base_name(file);
 
-	return !strcmp(function, "<module>") && !strchr(base, '.') && base - file >= 5 &&
-	       !memcmp(base - 5, "/bin/", 5);
+	return line <= COMMAND_LINES && !strcmp(function, "<module>") && !strchr(base, '.') &&
+	       base - file >= 5 && !memcmp(base - 5, "/bin/", 5);
 }
 
-static enum sort sort_of_python(const char *function, const char *file)
+static enum sort sort_of_python(const char *function, const char *file, u32 line)
 {
 	const char *package = package_of(file);
 
@@ -129,7 +131,7 @@ static enum sort sort_of_python(const char *function, const char *file)
 	/* So is what dynamo wrote. */
 	if (is_inductors(file) || !strncmp(file, "<eval_with_key>", strlen("<eval_with_key>")))
 		return SORT_PYTHON_FRAMEWORK;
-	if (is_command(function, file))
+	if (is_command(function, file, line))
 		return SORT_PYTHON_LIBRARY;
 	/* <string>, <template>: what somebody compiled, who is of more use, unless it is all that there is (python -c). */
 	if (*file == '<' && strncmp(file, "<frozen ", strlen("<frozen ")))
@@ -186,7 +188,7 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 static enum sort sort_of(const struct view *view, const struct view_frame *frame,
 			 const char *kernel)
 {
-	return frame->python ? sort_of_python(frame->name, frame->file)
+	return frame->python ? sort_of_python(frame->name, frame->file, frame->line)
 			     : sort_of_native(view, frame, kernel);
 }
 
