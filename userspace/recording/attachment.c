@@ -135,10 +135,24 @@ static enum plan_returns returns_wanted(const struct options *options)
 	return wanted[options->returns_mode];
 }
 
+/* Probes for stacks of launches that nobody asked for are to cost nothing that is felt: one by one they take the kernel 0.1 s each to take off. */
+static bool spares_launches(const struct options *options, const struct attachment *attachment)
+{
+	bool by_one = attachment->single_probes || !attachment->abilities.uprobe_multi;
+
+	for (size_t i = 0; i < attachment->target_count; i++)
+		by_one |= attachment->targets[i].first_thread_ended;
+	return by_one && !options->given.launch_stacks;
+}
+
 /* Those of the catalogue, which may match nothing; then those of -F, so that these may exclude. */
 int attachment_plan_anew(const struct options *options, struct attachment *attachment,
 			 struct err *err)
 {
+	size_t launches = attachment->gpu.launch_pattern_count;
+	size_t spared = spares_launches(options, attachment) ? launches : 0;
+	size_t added = attachment->gpu.pattern_count - spared;
+	size_t named = added + options->functions.count;
 	struct plan_limits limits = {
 		.max_functions = options->max_functions,
 		.has_session = attachment->abilities.uprobe_session,
@@ -147,15 +161,13 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 		.children = options->children,
 		.returns = returns_wanted(options),
 		.code_cache = options->no_code_cache ? NULL : CODE_CACHE_FOLDER,
-		.optional_patterns = attachment->gpu.pattern_count,
-		.launch_patterns = attachment->gpu.launch_pattern_count,
+		.optional_patterns = added,
+		.launch_patterns = launches - spared,
 		.launch_quietly = !options->given.launch_stacks,
 		.later_files = attachment->gpu.later,
 		.later_file_count = attachment->gpu.later_count,
-		.recorded_patterns = attachment->gpu.pattern_count +
-				     (options->count ? 0 : options->functions.count),
+		.recorded_patterns = added + (options->count ? 0 : options->functions.count),
 	};
-	size_t added = attachment->gpu.pattern_count, named = added + options->functions.count;
 	size_t count = named + options->count_functions.count;
 	_cleanup_free_ char **patterns = calloc(count + 1, sizeof(*patterns));
 	_cleanup_free_ char **probes = calloc(options->usdt.count + 2, sizeof(*probes));
@@ -170,7 +182,7 @@ int attachment_plan_anew(const struct options *options, struct attachment *attac
 	     usdt.count < usdt.optional_count + options->usdt.count; usdt.count++)
 		probes[usdt.count] = options->usdt.items[usdt.count - usdt.optional_count];
 	for (size_t i = 0; i < count; i++)
-		patterns[i] = i < added	  ? (char *)attachment->gpu.patterns[i]
+		patterns[i] = i < added	  ? (char *)attachment->gpu.patterns[spared + i]
 			      : i < named ? options->functions.items[i - added]
 					  : options->count_functions.items[i - named];
 	attachment->plan = plan_free(attachment->plan);

@@ -109,6 +109,9 @@ int session_budget_open(struct session *session, struct err *err)
 
 	if (bpf_source_split(session->source, config->plan, overhead.may_go))
 		return err_errno(err, -ENOMEM, "can't plan the probes");
+	/* What nobody asked for is not taken where its price is not known. */
+	if (session->calibrate_result && config->settings->launch_stacks_first)
+		(void)bpf_source_switch_sort_off(session->source, PRICE_LAUNCH_STACKS);
 	if (session->calibrate_result)
 		return 0;
 	choose_sorts(config, overhead.sorts);
@@ -401,8 +404,9 @@ u64 session_api_look(struct session *session, u64 now_ns)
 	if (!session->api_mark_ns)
 		session->api_mark_ns = session->window_start_ns;
 	session->api_look_ns =
-		now_ns +
-		(now_ns - session->window_start_ns < API_LOOK_NS ? API_FIRST_LOOK_NS : API_LOOK_NS);
+		now_ns + (session->launches_first || now_ns - session->window_start_ns < API_LOOK_NS
+				  ? API_FIRST_LOOK_NS
+				  : API_LOOK_NS);
 	if (bpf_source_counters(session->source, &counters))
 		return session->api_look_ns;
 	cpu_ns = session_cpu_time_ns(session, counters.ended_cpu_ns);

@@ -40,11 +40,10 @@ static void end_first(struct session *session, struct overhead_part *part)
 {
 	const struct session_meanwhile beside = {0};
 
-	bpf_source_end_launches(session->source);
+	session_take_sort_off(session, PRICE_LAUNCH_STACKS, &beside);
 	part->switched_off_ns = session->launches_end_ns = clock_monotonic_ns();
 	session->launches_first = false;
 	session->api_probed = plan_has_api(session->config->plan);
-	session_take_sort_off(session, PRICE_LAUNCH_STACKS, &beside);
 	session_put_loss(session, VALUE_loss_reason_launch_stacks_ended, part->name,
 			 session->launches_end_ns, 1);
 }

@@ -63,11 +63,6 @@ void bpf_source_sample_launches(struct bpf_source *source, u32 per_second)
 			 __ATOMIC_SEQ_CST);
 }
 
-void bpf_source_end_launches(struct bpf_source *source)
-{
-	__atomic_store_n(&source->skeleton->bss->launch_stacks_over, 1, __ATOMIC_SEQ_CST);
-}
-
 bool bpf_source_window_is_open(const struct bpf_source *source)
 {
 	return __atomic_load_n(&source->skeleton->bss->window_open, __ATOMIC_SEQ_CST);

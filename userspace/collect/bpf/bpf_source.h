@@ -211,8 +211,6 @@ void bpf_source_detach(struct bpf_source *source, void (*progress)(void *data, s
 void bpf_source_set_window(struct bpf_source *source, bool open);
 /* From now on only so many stacks of launches are taken, by chance. */
 void bpf_source_sample_launches(struct bpf_source *source, u32 per_second);
-/* None is taken any more of calls that are recorded by their probes; those that are only probed for it bpf_source_switch_sort_off() silences. */
-void bpf_source_end_launches(struct bpf_source *source);
 bool bpf_source_window_is_open(const struct bpf_source *source); /* any thread */
 
 /* Hands each record that is in the rings to the callback; a negative result of it ends this round (the

@@ -313,8 +313,10 @@ static u32 switch_launches_off(struct bpf_source *source)
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)
 {
 	source->sorts_off[sort] = true;
-	if (sort == PRICE_LAUNCH_STACKS)
+	if (sort == PRICE_LAUNCH_STACKS) {
+		__atomic_store_n(&source->skeleton->bss->launch_stacks_over, 1, __ATOMIC_SEQ_CST);
 		return switch_launches_off(source);
+	}
 	if (sort == PRICE_USDT)
 		bpf_source_unwatch_usdt(source);
 	return TAG_OF_SORT(sort);
