@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/thread.h"
 
 #define SIGNAL_RETURN_BYTES  9 /* of its two instructions */
@@ -498,7 +499,7 @@ static void *borrow(void *data)
 
 /* On a thread of its own: with it ends what it traces. One of the target's that did not stop in time would else stand from its stop on until
  * we end. */
-static int borrow_apart(struct injector *injector, struct err *err)
+static int borrow_once(struct injector *injector, struct err *err)
 {
 	struct borrowing borrowing = {.injector = injector, .err = err};
 	struct timespec again;
@@ -514,6 +515,20 @@ static int borrow_apart(struct injector *injector, struct err *err)
 		again = (struct timespec){again_ns / NS_PER_SECOND, again_ns % NS_PER_SECOND};
 	} while (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &again) == ETIMEDOUT);
 	return borrowing.result;
+}
+
+static int borrow_apart(struct injector *injector, struct err *err)
+{
+	int result;
+
+	injector_begin(injector);
+	do {
+		injector->traced_on = false;
+		result = borrow_once(injector, err);
+	} while (injector->traced_on);
+	log_debug("threads of %u were stopped %zu times to borrow one", injector->plan->pid,
+		  injector->stop_count);
+	return result;
 }
 
 int inject_run(const struct target *target, struct inject_plan *plan, const void *library,
@@ -554,7 +569,7 @@ int inject_run(const struct target *target, struct inject_plan *plan, const void
 	if (result == -ETIMEDOUT && inject_given_up_ns(plan))
 		result = err_set(err, -ECANCELED, "it was given up: %s", err ? err->message : "");
 	inject_refusals_free(&injector.refusals);
-	map_free(&injector.stops_in_calls);
+	map_free(&injector.running);
 	cleanup_close(&injector.ring_fd);
 	close(injector.memory_fd);
 	return result;

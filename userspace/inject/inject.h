@@ -40,6 +40,7 @@ struct inject_thread {
 	char comm[16];
 	bool usable;
 	bool runs; /* it does not wait: if usable it is taken in the middle of its own code */
+	bool may_run; /* when it runs it may be taken so, also where it waits now */
 	bool filtered; /* by seccomp: our system calls take PTRACE_O_SUSPEND_SECCOMP */
 	bool limited; /* what it waits in has a time limit: it goes on by restart_syscall */
 	bool refused; /* by inject_run(), when it was stopped: it is not again before all are looked at anew */

@@ -11,15 +11,20 @@
 #include "inject/inject_threads.h"
 #include "inject/inject_wait.h"
 #include "base/clock.h"
-#include "base/log.h"
 
-#define BORROW_NS	 (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
-#define POLL_NS		 NS_PER_MILLISECOND
-#define LOOK_NS		 (10 * NS_PER_MILLISECOND) /* at least so long between two looks at all threads */
-#define RUNNING_NS	 (5 * NS_PER_MILLISECOND)  /* between two stops of threads that run, */
-#define RUNNING_SLOW_NS	 (20 * NS_PER_MILLISECOND) /* and when that did not help for */
-#define RUNNING_QUICK_NS (3 * NS_PER_SECOND)
-#define RUNNING_AFTER_NS (200 * NS_PER_MILLISECOND) /* of threads that wait none could be had */
+#define BORROW_NS	   (50 * NS_PER_MILLISECOND) /* less left: no further thread is tried */
+#define POLL_NS		   NS_PER_MILLISECOND
+#define LOOK_NS		   (10 * NS_PER_MILLISECOND) /* at least so long between two looks at all threads */
+#define RUNNING_NS	   (5 * NS_PER_MILLISECOND)  /* between two stops of threads that run, */
+#define RUNNING_SLOW_NS	   (20 * NS_PER_MILLISECOND) /* and when that did not help for */
+#define RUNNING_QUICK_NS   (3 * NS_PER_SECOND)
+#define RUNNING_AFTER_NS   (200 * NS_PER_MILLISECOND) /* of threads that wait none could be had */
+#define RUNNING_LOOKS_MAX  8			      /* of threads, in a row, for one that runs */
+#define RUNNING_SHARES_MAX 4
+#define COMES_BACK_NS \
+	(20 *         \
+	 NS_PER_MILLISECOND) /* to code of its own, the first time, twice as long each further one, */
+#define COMES_BACK_TIMES 5
 #define CALLS_MAX \
 	10 /* one that is mostly in system calls is left alone after so many stops in one */
 
@@ -122,6 +127,61 @@ static int none_in_time(const struct injector *injector, struct err *err)
 		injector->running_err.message);
 }
 
+/* What is kept of a thread that runs: how many stops were in a system call, which may have ended by that; when it may be stopped again; how
+ * often it did not come back to code of its own in time. */
+enum running { RUNNING_IN_CALLS, RUNNING_AGAIN_NS, RUNNING_STAYED_AWAY };
+
+static u64 running_get(const struct injector *injector, u32 tid, enum running what)
+{
+	const u64 *value = map_find(&injector->running, tid, what);
+
+	return value ? *value : 0;
+}
+
+/* One that is mostly in system calls behind which it is not taken is left alone: some are cut off by a stop. */
+static bool is_in_calls(const struct injector *injector, u32 tid)
+{
+	return running_get(injector, tid, RUNNING_IN_CALLS) >= CALLS_MAX;
+}
+
+/* Others that run have their turn: one that always does, and never may be taken, would leave them none. */
+static void running_note(struct injector *injector, u32 tid, u64 pause_ns, bool in_call)
+{
+	const struct inject_plan *plan = injector->plan;
+	u64 calls = running_get(injector, tid, RUNNING_IN_CALLS) + in_call, shares = 0;
+
+	for (size_t i = 0; i < plan->thread_count && shares < RUNNING_SHARES_MAX; i++)
+		shares += plan->threads[i].may_run && !is_in_calls(injector, plan->threads[i].tid);
+	map_set(&injector->running, tid, RUNNING_AGAIN_NS,
+		clock_monotonic_ns() + shares * pause_ns);
+	map_set(&injector->running, tid, RUNNING_IN_CALLS, calls);
+}
+
+/*
+ * It stands where it can't be taken: in the midst of the C library, an allocator, CUDA. Where it was called from there one that can be, it is
+ * met there when it comes back: nothing stops it until then. -ETIMEDOUT: it did not, and runs on, traced.
+ */
+static int meet_coming_back(struct injector *injector, const struct inject_session_thread *taken,
+			    struct err *err)
+{
+	u64 times = running_get(injector, taken->tid, RUNNING_STAYED_AWAY),
+	    until_ns = clock_monotonic_ns() + (COMES_BACK_NS << times), address;
+	struct inject_breakpoint breakpoint;
+	struct elf_frame frame;
+	int result;
+
+	registers_frame(&injector->session.saved.general, &frame);
+	if (times >= COMES_BACK_TIMES || until_ns + BORROW_NS >= injector->deadline_ns ||
+	    inject_stack_comes_back(injector->plan->stacks, injector->memory_fd, &frame,
+				    &address) ||
+	    inject_breakpoint_set(taken->pid, taken->tid, address, &breakpoint))
+		return -EAGAIN;
+	result = inject_session_await(&injector->session, taken, &breakpoint, until_ns, NULL);
+	if (result == -ETIMEDOUT)
+		map_set(&injector->running, taken->tid, RUNNING_STAYED_AWAY, times + 1);
+	return result ? result : check_stack(injector, taken->filtered, err);
+}
+
 static int borrow(struct injector *injector, const struct inject_thread *thread, struct err *err)
 {
 	const struct inject_session_thread taken = {.pid = injector->plan->pid,
@@ -141,6 +201,12 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
 	if (result)
 		return result;
 	result = check_stack(injector, thread->filtered, err);
+	if (result == -EAGAIN && thread->runs)
+		result = meet_coming_back(injector, &taken, err);
+	if (result == -ETIMEDOUT) {
+		injector->traced_on = true;
+		return -EAGAIN;
+	}
 	if (!result && thread->runs && thread->filtered)
 		result = inject_session_suspend_filter(&injector->session, err);
 	if (!result && inject_given_up_ns(injector->plan))
@@ -161,19 +227,19 @@ static int borrow(struct injector *injector, const struct inject_thread *thread,
  * What was planned goes out of date: a thread that seemed to be safe may turn out not to be when it is stopped, and stay where it
  * is, while one that ran then waits now. With many threads a look takes long: a fifth of the time at most.
  */
-static int look_again(struct injector *injector, u64 *look_ns, struct err *err)
+static int look_again(struct injector *injector, struct err *err)
 {
 	u64 begin_ns = clock_monotonic_ns(), took_ns;
 	int result;
 
-	if (begin_ns < *look_ns)
+	if (begin_ns < injector->look_ns)
 		return 0;
 	result = check_image(injector, err);
 	if (result)
 		return result;
 	result = inject_threads_find(injector->target, injector->plan, err);
 	took_ns = clock_monotonic_ns() - begin_ns;
-	*look_ns = begin_ns + LOOK_NS + 5 * took_ns;
+	injector->look_ns = begin_ns + LOOK_NS + 5 * took_ns;
 	return result;
 }
 
@@ -182,43 +248,54 @@ static bool running_given_up(const struct injector *injector)
 	return clock_monotonic_ns() >= injector->running_until_ns;
 }
 
-/* One that is mostly in system calls behind which it is not taken is left alone: some are cut off by a stop. */
-static bool is_in_calls(const struct injector *injector, u32 tid)
+/* One that waits is not stopped: a wait with a time limit would begin anew each time, and other calls end by a stop. */
+static bool may_be_tried(const struct injector *injector, const struct inject_thread *thread)
 {
-	const u64 *stops = map_find(&injector->stops_in_calls, tid, 0);
-
-	return stops && *stops >= CALLS_MAX;
+	return thread->may_run && !is_in_calls(injector, thread->tid) &&
+	       clock_monotonic_ns() >= running_get(injector, thread->tid, RUNNING_AGAIN_NS) &&
+	       inject_thread_runs(injector->target, thread->tid);
 }
 
-static void count_call(struct injector *injector, u32 tid)
+/* A thread that runs now, also one that waited when all were looked at. Now of those that ran then, now of all, another one first each
+ * time: NULL: some of them wait. */
+static const struct inject_thread *running_find(const struct injector *injector, size_t turn)
 {
-	const u64 *stops = map_find(&injector->stops_in_calls, tid, 0);
+	const struct inject_plan *plan = injector->plan;
+	size_t begin = 0, count = plan->thread_count;
 
-	map_set(&injector->stops_in_calls, tid, 0, stops ? *stops + 1 : 1);
+	if (turn % 2) {
+		while (begin < plan->usable_count && !plan->threads[begin].runs)
+			begin++;
+		count = plan->usable_count - begin;
+	}
+	for (size_t i = 0; i < count && i < RUNNING_LOOKS_MAX; i++) {
+		const struct inject_thread *thread = &plan->threads[begin + (turn / 2 + i) % count];
+
+		if (may_be_tried(injector, thread))
+			return thread;
+	}
+	return NULL;
 }
 
-/* One that has begun to wait since is not stopped: a wait with a time limit would begin anew each time, and other calls end by a stop. */
-static int borrow_running(struct injector *injector, const struct inject_thread *thread,
+static int borrow_running(struct injector *injector, const struct inject_thread *found_thread,
 			  struct err *err)
 {
+	struct inject_thread thread = *found_thread;
 	struct registers *found = &injector->session.saved;
+	u64 pause_ns = clock_monotonic_ns() < injector->running_quick_until_ns ? RUNNING_NS
+									       : RUNNING_SLOW_NS;
 	u64 call;
 	int result;
 
-	if (running_given_up(injector) || is_in_calls(injector, thread->tid) ||
-	    !inject_thread_runs(injector->target, thread->tid))
-		return err_set(err, -EAGAIN, "thread %u waits, or had its time", thread->tid);
+	thread.runs = true;
 	found->extended_bytes = 0;
-	result = borrow(injector, thread, err);
-	if (found->extended_bytes && registers_after_system_call(found, &call) &&
-	    !inject_wait_is_whole(call))
-		count_call(injector, thread->tid);
+	result = borrow(injector, &thread, err);
+	running_note(injector, thread.tid, pause_ns,
+		     found->extended_bytes && registers_after_system_call(found, &call) &&
+			     !inject_wait_is_whole(call));
 	if (result)
 		injector->running_err = *err;
-	nanosleep(&(struct timespec){0, clock_monotonic_ns() < injector->running_quick_until_ns
-						? RUNNING_NS
-						: RUNNING_SLOW_NS},
-		  NULL);
+	nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
 	return result;
 }
 
@@ -257,6 +334,7 @@ static int borrow_waiting(struct injector *injector, struct inject_thread *threa
 static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 {
 	struct inject_plan *plan = injector->plan;
+	const struct inject_thread *running;
 	size_t waiting = 0;
 
 	while (waiting < plan->usable_count && !plan->threads[waiting].runs) {
@@ -265,47 +343,50 @@ static int borrow_round(struct injector *injector, size_t turn, struct err *err)
 		if (result != -EAGAIN || is_time_over(injector))
 			return result;
 	}
-	if (waiting < plan->usable_count) {
-		waiting += turn % (plan->usable_count - waiting);
-		return borrow_running(injector, &plan->threads[waiting], err);
-	}
-	if (waiting)
-		return -EAGAIN;
+	running = running_given_up(injector) ? NULL : running_find(injector, turn);
+	if (running)
+		return borrow_running(injector, running, err);
+	if (plan->usable_count)
+		return err_set(err, -EAGAIN, "its threads wait, or had their time");
 	if (!plan->thread_count)
 		return err_set(err, -EAGAIN, "it has none");
 	return err_set(err, -EAGAIN, "thread %u %s", plan->threads[0].tid, plan->threads[0].reason);
 }
 
-static int borrow_one(struct injector *injector, struct err *err)
+void injector_begin(struct injector *injector)
 {
-	u64 running_ns = clock_monotonic_ns() + RUNNING_AFTER_NS, look_ns = 0;
 	struct inject_plan *plan = injector->plan;
 
 	for (size_t i = 0; i < plan->thread_count; i++)
 		plan->threads[i].refused = false;
-	injector->running_quick_until_ns = running_ns + RUNNING_QUICK_NS;
+	injector->running_ns = clock_monotonic_ns() + RUNNING_AFTER_NS;
+	injector->running_quick_until_ns = injector->running_ns + RUNNING_QUICK_NS;
 	injector->running_until_ns = clock_monotonic_ns() + plan->running_ms * NS_PER_MILLISECOND;
-	for (size_t turn = 0;; turn++) {
-		int result = borrow_round(injector, turn, err);
-
-		if (result != -EAGAIN || target_is_gone(injector->target))
-			return result;
-		if (is_time_over(injector) || (plan->impatient && running_given_up(injector)))
-			return none_in_time(injector, err);
-		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
-		plan->with_running = !running_given_up(injector) &&
-				     (plan->with_running || clock_monotonic_ns() >= running_ns);
-		result = look_again(injector, &look_ns, err);
-		if (result)
-			return result;
-	}
 }
 
 int injector_borrow(struct injector *injector, struct err *err)
 {
-	int result = borrow_one(injector, err);
+	struct inject_plan *plan = injector->plan;
 
-	log_debug("threads of %u were stopped %zu times to borrow one", injector->plan->pid,
-		  injector->stop_count);
-	return result;
+	for (;; injector->turn++) {
+		int result = borrow_round(injector, injector->turn, err);
+
+		if (result != -EAGAIN || target_is_gone(injector->target))
+			return result;
+		if (is_time_over(injector) || (plan->impatient && running_given_up(injector))) {
+			injector->traced_on = false;
+			return none_in_time(injector, err);
+		}
+		if (injector->traced_on) {
+			injector->turn++;
+			return -EAGAIN;
+		}
+		nanosleep(&(struct timespec){0, POLL_NS}, NULL);
+		plan->with_running =
+			!running_given_up(injector) &&
+			(plan->with_running || clock_monotonic_ns() >= injector->running_ns);
+		result = look_again(injector, err);
+		if (result)
+			return result;
+	}
 }

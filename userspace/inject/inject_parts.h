@@ -30,8 +30,11 @@ struct injector {
 	u64 running_quick_until_ns; /* seldom from here on */
 	struct inject_refusals refusals; /* of those that wait */
 	bool restart_forbidden; /* by a filter: threads with one that wait with a time limit are left alone */
+	u64 running_ns, look_ns; /* threads that run are tried from then on; all are looked at again */
+	size_t turn; /* which thread that runs is next */
 	size_t stop_count; /* of threads, so far */
-	struct map stops_in_calls; /* by tid, how many stops were in a system call, which may have ended by that */
+	bool traced_on; /* one is traced that can't be let go without a stop: this thread of ours has to end */
+	struct map running; /* of threads that run, by tid and enum running (inject_borrow.c) */
 	struct err waiting_err; /* why none that waits could be had: the last one, or where restart_forbidden is from */
 	struct err running_err; /* and none that runs */
 	int memory_fd, ring_fd;
@@ -44,7 +47,10 @@ static inline u64 inject_given_up_ns(const struct inject_plan *plan)
 	return __atomic_load_n(&plan->given_up_ns, __ATOMIC_ACQUIRE);
 }
 
-/* Borrows one thread after the other until one has done what `run` has it do, up to the deadline. Errors as inject_run(). */
+/* Before the first call of injector_borrow(). */
+void injector_begin(struct injector *injector);
+/* Borrows one thread after the other until one has done what `run` has it do, up to the deadline. Errors as inject_run(). Traced_on: it is to
+ * be called again, by another thread of ours, and this one to end. */
 int injector_borrow(struct injector *injector, struct err *err);
 
 #endif

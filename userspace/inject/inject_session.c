@@ -14,6 +14,7 @@
 #include "process/arch_x86_64.h"
 #include "process/target.h"
 #include "inject/inject_filter.h"
+#include "inject/inject_sequence.h"
 #include "inject/inject_wait.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -27,26 +28,11 @@
 #define THROUGH_NS	 (500 * NS_PER_MILLISECOND)
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
 #define NO_CALL		 (~0ULL)
-#define GET_RSEQ	 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, since Linux 5.13 */
 #ifndef PTRACE_O_SUSPEND_SECCOMP
 #define PTRACE_O_SUSPEND_SECCOMP (1 << 21)
 #endif
 
 enum stop { STOP_TRAP, STOP_SYSTEM_CALL, STOP_SIGNAL };
-
-int inject_memory_read(int memory_fd, u64 address, void *ret_bytes, size_t size)
-{
-	ssize_t count = pread(memory_fd, ret_bytes, size, (off_t)address);
-
-	return count == (ssize_t)size ? 0 : count == 0 ? -ESRCH : -EFAULT;
-}
-
-int inject_memory_write(int memory_fd, u64 address, const void *bytes, size_t size)
-{
-	ssize_t count = pwrite(memory_fd, bytes, size, (off_t)address);
-
-	return count == (ssize_t)size ? 0 : count == 0 ? -ESRCH : -EFAULT;
-}
 
 static int ended(const struct inject_session *session, struct err *err)
 {
@@ -165,39 +151,6 @@ static bool ends_by_stop(u64 number)
 	return inject_wait_find(number) || arch_call_ends_by_stop((long)number);
 }
 
-/* As the kernel has them (<linux/ptrace.h>, <linux/rseq.h>). */
-struct rseq_place {
-	u64 address; /* of the thread's struct rseq; 0: it has none */
-	u32 bytes, signature, flags, pad;
-};
-#define RSEQ_SEQUENCE_OFFSET 8 /* of the pointer to what follows */
-struct rseq_sequence {
-	u32 version, flags;
-	u64 start, bytes, abort;
-};
-
-/* The kernel has a thread that it interrupts in such a sequence begin it anew, by where it is: it must not be elsewhere then. True also where
- * that can't be told. */
-static bool in_restartable_sequence(const struct inject_session *session)
-{
-	u64 at = registers_program_counter(&session->saved.general), pointer;
-	struct rseq_sequence sequence;
-	struct rseq_place place = {0};
-
-	/* EIO: a kernel that knows no such sequences. */
-	if (ptrace(GET_RSEQ, session->tid, (void *)sizeof(place), &place) < 0)
-		return errno != EIO;
-	if (!place.address)
-		return false;
-	if (inject_memory_read(session->memory_fd, place.address + RSEQ_SEQUENCE_OFFSET, &pointer,
-			       sizeof(pointer)))
-		return true;
-	if (!pointer)
-		return false;
-	return inject_memory_read(session->memory_fd, pointer, &sequence, sizeof(sequence)) ||
-	       at - sequence.start < sequence.bytes;
-}
-
 static bool is_behind_instruction(const struct inject_session *session)
 {
 	u8 instruction[2];
@@ -213,7 +166,8 @@ static int check_code(struct inject_session *session, struct err *err)
 {
 	u64 number;
 
-	if (in_restartable_sequence(session))
+	if (inject_sequence_is_at(session->tid, session->memory_fd,
+				  registers_program_counter(&session->saved.general)))
 		return err_set(err, -EAGAIN, "thread %u may be in a restartable sequence",
 			       session->tid);
 	session->saved.in_code = true;
@@ -323,6 +277,61 @@ int inject_session_suspend_filter(struct inject_session *session, struct err *er
 	if (!ptrace(PTRACE_SETOPTIONS, session->tid, NULL, (void *)options))
 		return 0;
 	return errno == ESRCH ? ended(session, err) : refuse_suspension(session, err);
+}
+
+/* ---- it comes to a breakpoint ------------------------------------------------------------------------- */
+
+/* As it stood, and as it would have gone on behind inject_session_end(). */
+static int let_go(struct inject_session *session, struct err *err)
+{
+	if (registers_write(session->tid, &session->saved))
+		return ended(session, err);
+	session->saved.extended_bytes = 0;
+	return resume(session, PTRACE_CONT, 0, err);
+}
+
+/* All other signals are delivered as ever. */
+static int hit_wait(struct inject_session *session, struct inject_breakpoint *breakpoint,
+		    u64 until_ns, struct err *err)
+{
+	for (;;) {
+		enum stop stop;
+		int signal_number, result;
+
+		result = wait_stop(session, until_ns, &stop, &signal_number, err);
+		/* One that was hit just now is about to stop. */
+		if (result == -ETIMEDOUT && breakpoint->fd >= 0) {
+			inject_breakpoint_clear(breakpoint);
+			result = wait_stop(session, until_ns, &stop, &signal_number, err);
+		}
+		if (result)
+			return result;
+		if (stop == STOP_TRAP)
+			return err_set(err, -EAGAIN, "thread %u is being stopped (SIGSTOP)",
+				       session->tid);
+		if (inject_breakpoint_is_hit(breakpoint, session->tid, signal_number))
+			return 0;
+		result = resume(session, PTRACE_CONT, signal_number, err);
+		if (result)
+			return result;
+	}
+}
+
+int inject_session_await(struct inject_session *session, const struct inject_session_thread *thread,
+			 struct inject_breakpoint *breakpoint, u64 until_ns, struct err *err)
+{
+	int result = let_go(session, err);
+
+	if (!result)
+		result = hit_wait(session, breakpoint, until_ns, err);
+	inject_breakpoint_clear(breakpoint);
+	if (result == -ESRCH)
+		return err_set(err, -EAGAIN, "thread %u has ended", session->tid);
+	session->saved.in_code = false;
+	if (!result && registers_read(session->tid, &session->saved))
+		result = err_set(err, -EAGAIN, "can't read the registers of thread %u",
+				 session->tid);
+	return result ? result : check_place(session, thread, err);
 }
 
 /* ---- it runs ------------------------------------------------------------------------------------------ */

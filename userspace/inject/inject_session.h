@@ -10,6 +10,8 @@
 #ifndef GPUPROBE_INJECT_INJECT_SESSION_H
 #define GPUPROBE_INJECT_INJECT_SESSION_H
 
+#include "inject/inject_breakpoint.h"
+#include "inject/inject_memory.h"
 #include "inject/inject_registers.h"
 #include "inject/inject_wait.h"
 #include "base/err.h"
@@ -52,6 +54,11 @@ int inject_session_begin(struct inject_session *session, const struct inject_ses
 			 struct err *err);
 /* Of one with a filter that ran: before this, its own code may run, under its filter. -EPERM: as above. */
 int inject_session_suspend_filter(struct inject_session *session, struct err *err);
+/* Of one that runs, and was left as it was so far: lets it go on from where it stands until the breakpoint is hit, where it then stands as behind
+ * inject_session_begin(). The breakpoint is cleared. -ETIMEDOUT: it is not stopped, and may be in anything: the session is not to be ended,
+ * the kernel lets the thread go when the one ends that began the session. Other errors as of inject_session_begin(). */
+int inject_session_await(struct inject_session *session, const struct inject_session_thread *thread,
+			 struct inject_breakpoint *breakpoint, u64 until_ns, struct err *err);
 /* One system call, by the instruction at syscall_return. If we die the thread goes on by "ret" with that stack
  * pointer. ret_result: as the kernel gave it, -errno included. */
 int inject_session_call(struct inject_session *session, u64 syscall_return, u64 stack_pointer, u64 number,
@@ -69,9 +76,5 @@ int inject_session_interrupt(struct inject_session *session, struct err *err);
 /* Gives the thread back, where it was. Says so when that failed; then it has not stopped,
  * and the kernel lets it go when the thread ends that began the session. */
 int inject_session_end(struct inject_session *session, struct err *err);
-
-/* 0 or -EFAULT (nothing is mapped there), -ESRCH */
-int inject_memory_read(int memory_fd, u64 address, void *ret_bytes, size_t size);
-int inject_memory_write(int memory_fd, u64 address, const void *bytes, size_t size);
 
 #endif

@@ -437,6 +437,40 @@ enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int me
 	return INJECT_VERDICT_SAFE;
 }
 
+int inject_stack_comes_back(struct inject_stacks *stacks, int memory_fd,
+			    const struct elf_frame *frame, u64 *ret_address)
+{
+	struct elf_frame at = *frame;
+	bool is_start = false;
+	u64 found = 0;
+	int result = 1;
+
+	for (size_t depth = 0; result == 1 && depth < FRAMES_MAX; depth++) {
+		u64 pc = at.registers[ELF_REGISTER_PC], address = pc - (depth > 0);
+		struct stack_file *file = file_find(stacks, address);
+
+		if (!file || !file->unwind)
+			return -ENOENT;
+		result = elf_unwind_step(file->unwind, file->bias, depth == 0, word_read,
+					 &memory_fd, &at);
+		if (result < 0)
+			return -ENOENT;
+		/* The C library called it: inwards from there it may not be taken. */
+		if (is_start && !file->is_start && (result || !file->module->main_executable))
+			found = is_start = 0;
+		if (code_frame_refused(file, address, false))
+			found = is_start = 0;
+		else if (file->is_start)
+			is_start = true;
+		else if (!found && depth)
+			found = pc;
+	}
+	if (result || !found || !is_start)
+		return -ENOENT;
+	*ret_address = found;
+	return 0;
+}
+
 /* ---- in pthread_create, which we called ------------------------------------------------------------------ */
 
 /* Also where that can't be told, since the file has no names. */

@@ -30,6 +30,8 @@ enum inject_verdict inject_stack_judge(struct inject_stacks *stacks, int memory_
  * UNSAFE. behind_call: it stands behind a system call that it made in the C library, whose innermost frames are then not looked at. */
 enum inject_verdict inject_stack_judge_code(struct inject_stacks *stacks, int memory_fd, const struct elf_frame *frame,
 					    bool behind_call, char *ret_reason, size_t reason_bytes);
+/* Where the innermost function that it may be taken in goes on, of those on its stack, when what it called comes back. -ENOENT: in none of them. */
+int inject_stack_comes_back(struct inject_stacks *stacks, int memory_fd, const struct elf_frame *frame, u64 *ret_address);
 /* Opens all files, so that a thread need not be stopped for it. NULL, or why no thread of the process can be taken in the middle of code. */
 const char *inject_stacks_prepare_code(struct inject_stacks *stacks);
 

@@ -72,16 +72,22 @@ static void stack_judge(struct candidates *candidates, struct candidate *candida
 		 candidate->wait->name, candidate->leader ? ", the first thread" : "", found);
 }
 
-/* Where it is shows when it is stopped. */
-static void running_judge(const struct candidates *candidates, struct candidate *candidate)
+/* NULL, or why it is not taken in the middle of code. */
+static const char *running_refused(const struct candidates *candidates, u32 tid)
 {
-	const char *refused = candidates->runs_refused;
-	int policy = sched_getscheduler((pid_t)candidate->thread.tid);
+	int policy = sched_getscheduler((pid_t)tid);
 
 	/* The agent's thread inherits it, and would not run beside one that never waits. */
-	if (!refused && policy >= 0 && (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER &&
+	if (!candidates->runs_refused && policy >= 0 &&
+	    (policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER &&
 	    (policy & ~SCHED_RESET_ON_FORK) != SCHED_BATCH)
-		refused = "its scheduling policy keeps a thread that it makes from running";
+		return "its scheduling policy keeps a thread that it makes from running";
+	return candidates->runs_refused;
+}
+
+/* Where it is shows when it is stopped. */
+static void running_judge(struct candidate *candidate, const char *refused)
+{
 	candidate->thread.runs = true;
 	candidate->thread.usable = !refused;
 	if (!refused)
@@ -107,6 +113,7 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 	struct elf_frame frame = {0};
 	u64 arguments[6];
 	u32 seccomp = SECCOMP_MODE_DISABLED;
+	const char *refused;
 	s64 number;
 
 	if (inject_filter_mode(candidates->target->proc_fd, candidate->thread.tid, &seccomp)) {
@@ -119,9 +126,11 @@ static void candidate_judge(struct candidates *candidates, struct candidate *can
 		return;
 	}
 	candidate->thread.filtered = seccomp != SECCOMP_MODE_DISABLED;
+	refused = running_refused(candidates, candidate->thread.tid);
+	candidate->thread.may_run = !refused;
 
 	if (!system_call_parse(system_call, &number, arguments, &frame)) {
-		running_judge(candidates, candidate);
+		running_judge(candidate, refused);
 		return;
 	}
 	if (number < 0) {

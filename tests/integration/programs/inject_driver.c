@@ -204,8 +204,8 @@ static int cycle(const struct target *target, struct library library, unsigned l
 			return 1;
 	}
 	inject_plan_free(&plan);
-	printf("cycles %lu, longest %llu us, ptrace %lu\n", count,
-	       (unsigned long long)longest_ns / 1000, calls);
+	printf("cycles %lu, longest %llu us, ptrace %lu, stops %lu\n", count,
+	       (unsigned long long)longest_ns / 1000, calls, stops);
 	return 0;
 }
 

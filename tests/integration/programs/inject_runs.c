@@ -7,9 +7,11 @@
  *				one in the library), "library" (the C library's), "callback" (what that calls), "handler" (of a
  *				signal), "sequence" (one that is restartable), "calls" (system calls that
  *				take long), "allocator" (such below a function that is named as one that allocates), "yields" (sched_yield()),
- *				"callback_yields" (that in what the C library calls), "clock" (of its own CPU time, a call that the kernel's own code in it makes)
+ *				"callback_yields" (that in what the C library calls), "clock" (of its own CPU time, a call that the kernel's own code in it makes),
+ *				"returns" (in the C library for some ms each time; it counts SIGRTMIN), "minds" (the same, and handles SIGURG and SIGWINCH),
+ *				"blocks" (and blocks them)
  *
- * "ready"; SIGTERM ends it: "same", or what differed.
+ * "ready"; SIGTERM ends it: "same", or what differed; how often SIGRTMIN came, if it did.
  */
 #include <errno.h>
 #include <immintrin.h>
@@ -311,6 +313,61 @@ static int in_callback_yields(void)
 	return 0;
 }
 
+#define RETURNS_BYTES (32UL << 20)
+
+static volatile sig_atomic_t counted, minded;
+
+static void count(int number)
+{
+	counted++;
+}
+
+static void mind(int number)
+{
+	minded = number;
+}
+
+/* Nearly always in the C library, which comes back each few ms. */
+static int __attribute__((noinline)) in_returns(void)
+{
+	unsigned char *bytes = malloc(RETURNS_BYTES);
+	int wrong = !bytes;
+
+	signal(SIGRTMIN, count);
+	for (unsigned turn = 1; !wanted_end && !wrong; turn++) {
+		memset(bytes, (int)(turn & 0xff), RETURNS_BYTES);
+		if (bytes[0] != (turn & 0xff) || bytes[RETURNS_BYTES - 1] != (turn & 0xff))
+			wrong = printf("memory was not set\n");
+	}
+	free(bytes);
+	if (minded)
+		wrong = printf("signal %d came\n", (int)minded);
+	return wrong;
+}
+
+static int in_minds(void)
+{
+	signal(SIGURG, mind);
+	signal(SIGWINCH, mind);
+	return in_returns();
+}
+
+static int in_blocks(void)
+{
+	sigset_t set, pending;
+	int wrong;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGURG);
+	sigaddset(&set, SIGWINCH);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	wrong = in_returns();
+	sigpending(&pending);
+	if (sigismember(&pending, SIGURG) || sigismember(&pending, SIGWINCH))
+		wrong = printf("a signal is pending\n");
+	return wrong;
+}
+
 static int in_all(void)
 {
 	int wrong = 0;
@@ -355,7 +412,8 @@ static const struct {
 	{"callback", in_callback}, {"handler", in_handler},
 	{"calls", in_calls},	   {"allocator", in_my_malloc},
 	{"yields", in_yields},	   {"callback_yields", in_callback_yields},
-	{"clock", in_clock},
+	{"clock", in_clock},	   {"returns", in_returns},
+	{"minds", in_minds},	   {"blocks", in_blocks},
 #ifdef RSEQ_SIG
 	{"sequence", in_sequence},
 #endif
@@ -377,6 +435,8 @@ int main(int argc, char **argv)
 		if (places[i].run())
 			return 1;
 		printf("same\n");
+		if (counted)
+			printf("%d signals\n", (int)counted);
 		return 0;
 	}
 	printf("there is no such place here\n");
