@@ -57,6 +57,10 @@ static const char *const source_parts[] = {
 #define SOURCE_BELOW(part) part,
 #include "view/library_code.def"
 };
+static const char *const package_parts[] = {
+#define SOURCE_PACKAGE(part) part,
+#include "view/library_code.def"
+};
 
 /* What somebody typed in: it is the program. Of IPython, and of notebooks of Databricks. */
 static const char *const typed_in[] = {"<stdin>", "<ipython-input-", "<command-"};
@@ -65,6 +69,14 @@ static bool begins_with_one(const char *string, const char *const *prefixes, siz
 {
 	for (size_t i = 0; i < count; i++)
 		if (!strncmp(string, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+static bool has_one(const char *string, const char *const *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strstr(string, parts[i]))
 			return true;
 	return false;
 }
@@ -157,10 +169,8 @@ static bool is_function_of_cuda(const char *name)
 /* std::vector<int>::operator[], core::num::wrapping_add: the program's is who uses it. */
 static bool is_source_of_language(const char *file)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(source_parts); i++)
-		if (strstr(file, source_parts[i]))
-			return true;
-	return begins_with_one(file, sources, ARRAY_SIZE(sources));
+	return has_one(file, source_parts, ARRAY_SIZE(source_parts)) ||
+	       begins_with_one(file, sources, ARRAY_SIZE(sources));
 }
 
 static enum sort sort_of_native(const struct view *view, const struct view_frame *frame,
@@ -180,6 +190,7 @@ static enum sort sort_of_native(const struct view *view, const struct view_frame
 	    (kernel && !strcmp(frame->name, kernel)))
 		return SORT_SYSTEM;
 	if (begins_with_one(frame->module, frameworks, ARRAY_SIZE(frameworks)) ||
+	    has_one(frame->file, package_parts, ARRAY_SIZE(package_parts)) ||
 	    (path && (package_of(path) || is_inductors(path))))
 		return SORT_FRAMEWORK;
 	return SORT_NATIVE;
