@@ -204,7 +204,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	unsigned long nvcsw, nivcsw; /* how often it has left a CPU */
-	int on_cpu; /* not on kernels for one CPU */
+	unsigned int on_cpu; /* not on kernels for one CPU; an int up to 7.2, a byte since */
 	struct mm_struct *mm;
 	int pagefault_disabled;	 /* not 0: a fault is not served, who reads looks at it */
 	unsigned long sas_ss_sp; /* alternate signal stack */
