@@ -170,8 +170,11 @@ static int meet_coming_back(struct injector *injector, const struct inject_sessi
 	struct elf_frame frame;
 	int result;
 
+	if (until_ns > injector->running_until_ns)
+		until_ns = injector->running_until_ns;
 	registers_frame(&injector->session.saved.general, &frame);
 	if (times >= COMES_BACK_TIMES || until_ns + BORROW_NS >= injector->deadline_ns ||
+	    clock_monotonic_ns() + RUNNING_NS >= until_ns ||
 	    inject_stack_comes_back(injector->plan->stacks, injector->memory_fd, &frame,
 				    &address) ||
 	    inject_breakpoint_set(taken->pid, taken->tid, address, &breakpoint))
@@ -295,7 +298,9 @@ static int borrow_running(struct injector *injector, const struct inject_thread 
 			     !inject_wait_is_whole(call));
 	if (result)
 		injector->running_err = *err;
-	nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
+	/* Of one that is traced each signal would be waited for as long. */
+	if (!injector->traced_on)
+		nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
 	return result;
 }
 

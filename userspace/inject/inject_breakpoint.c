@@ -71,6 +71,9 @@ int inject_breakpoint_set(u32 pid, u32 tid, u64 address, struct inject_breakpoin
 	struct inject_breakpoint breakpoint = {.signal_number = signal_choose(pid, tid)};
 	int result;
 
+	/* To threads of others the kernel sends signals in the name of root only. */
+	if (geteuid())
+		return -EPERM;
 	if (!breakpoint.signal_number)
 		return -EBUSY;
 	breakpoint.fd = (int)syscall(SYS_perf_event_open, &event, tid, -1, -1,

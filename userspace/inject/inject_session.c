@@ -23,7 +23,9 @@
 /* One that runs stops at once, and stands still until that is seen. */
 #define SPIN_NS	     (100 * NS_PER_MICROSECOND)
 #define POLL_LAST_NS NS_PER_MILLISECOND
-#define GIVE_BACK_NS NS_PER_SECOND
+/* One that comes back to a breakpoint stands still at each signal until that is seen. */
+#define POLL_AWAITED_NS (100 * NS_PER_MICROSECOND)
+#define GIVE_BACK_NS	NS_PER_SECOND
 /* Nobody wants it any more, but the thread is in the midst of it, which takes some ms. */
 #define THROUGH_NS	 (500 * NS_PER_MILLISECOND)
 #define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
@@ -53,7 +55,7 @@ static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop 
 		     int *ret_signal, struct err *err)
 {
 	u64 spin_ns = session->spins ? clock_monotonic_ns() + SPIN_NS : 0;
-	u64 pause_ns = POLL_FIRST_NS;
+	u64 pause_ns = POLL_FIRST_NS, last_ns = session->awaited ? POLL_AWAITED_NS : POLL_LAST_NS;
 
 	for (;;) {
 		int status;
@@ -80,7 +82,7 @@ static int wait_stop(struct inject_session *session, u64 deadline_ns, enum stop 
 			return err_set(err, -ETIMEDOUT, "thread %u of %u does not stop",
 				       session->tid, session->pid);
 		nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
-		pause_ns = pause_ns * 2 < POLL_LAST_NS ? pause_ns * 2 : POLL_LAST_NS;
+		pause_ns = pause_ns * 2 < last_ns ? pause_ns * 2 : last_ns;
 	}
 }
 
@@ -125,6 +127,25 @@ static int seize(struct inject_session *session, bool suspend_seccomp, struct er
 			 session->tid, session->pid);
 }
 
+static bool ends_by_stop(u64 number)
+{
+	return inject_wait_find(number) || arch_call_ends_by_stop((long)number);
+}
+
+/* Its own system call, which a stop has interrupted, is made again, unless a handler runs now. A signal that is ignored would not have come to
+ * the thread, were it not traced. */
+static void call_goes_on(const struct inject_session *session)
+{
+	struct registers now = {.extended_bytes = 0};
+	u64 number, arguments[6];
+
+	if (registers_read_general(session->tid, &now.general) ||
+	    !registers_in_system_call(&now, &number, arguments) || !ends_by_stop(number))
+		return;
+	registers_restart(&now);
+	registers_write_general(session->tid, &now.general);
+}
+
 /* Signals that came before our stop are delivered as ever. */
 static int first_stop(struct inject_session *session, struct err *err)
 {
@@ -140,15 +161,11 @@ static int first_stop(struct inject_session *session, struct err *err)
 		if (stop == STOP_TRAP)
 			return err_set(err, -EAGAIN,
 				       "it is stopped (SIGSTOP); let it go on (SIGCONT) first");
+		call_goes_on(session);
 		result = resume(session, PTRACE_CONT, stop == STOP_SIGNAL ? signal_number : 0, err);
 		if (result)
 			return result;
 	}
-}
-
-static bool ends_by_stop(u64 number)
-{
-	return inject_wait_find(number) || arch_call_ends_by_stop((long)number);
 }
 
 static bool is_behind_instruction(const struct inject_session *session)
@@ -311,6 +328,7 @@ static int hit_wait(struct inject_session *session, struct inject_breakpoint *br
 				       session->tid);
 		if (inject_breakpoint_is_hit(breakpoint, session->tid, signal_number))
 			return 0;
+		call_goes_on(session);
 		result = resume(session, PTRACE_CONT, signal_number, err);
 		if (result)
 			return result;
@@ -322,8 +340,10 @@ int inject_session_await(struct inject_session *session, const struct inject_ses
 {
 	int result = let_go(session, err);
 
+	session->awaited = true;
 	if (!result)
 		result = hit_wait(session, breakpoint, until_ns, err);
+	session->awaited = false;
 	inject_breakpoint_clear(breakpoint);
 	if (result == -ESRCH)
 		return err_set(err, -EAGAIN, "thread %u has ended", session->tid);
@@ -331,7 +351,11 @@ int inject_session_await(struct inject_session *session, const struct inject_ses
 	if (!result && registers_read(session->tid, &session->saved))
 		result = err_set(err, -EAGAIN, "can't read the registers of thread %u",
 				 session->tid);
-	return result ? result : check_place(session, thread, err);
+	if (!result)
+		result = check_place(session, thread, err);
+	if (!result && !session->saved.in_code)
+		result = err_set(err, -EAGAIN, "thread %u waits by now", session->tid);
+	return result;
 }
 
 /* ---- it runs ------------------------------------------------------------------------------------------ */
@@ -476,21 +500,14 @@ static int system_call_undo(struct inject_session *session)
  * a signal may be on its way to it, too. */
 static void note_trap(struct inject_session *session, int signal_number)
 {
-	struct registers now = {.extended_bytes = 0};
-	u64 number, arguments[6];
+	struct user_regs_struct general = {0};
 
-	if (registers_read_general(session->tid, &now.general))
-		return;
-	if (session->borrowed) {
-		session->restart_lost |=
-			registers_is_interrupted_wait(registers_result(&now.general));
-		return;
+	if (!session->borrowed) {
+		session->stop_signal = signal_number;
+		call_goes_on(session);
+	} else if (!registers_read_general(session->tid, &general)) {
+		session->restart_lost |= registers_is_interrupted_wait(registers_result(&general));
 	}
-	session->stop_signal = signal_number;
-	if (!registers_in_system_call(&now, &number, arguments) || !ends_by_stop(number))
-		return;
-	registers_restart(&now);
-	registers_write_general(session->tid, &now.general);
 }
 
 /* Only where the kernel is about to look for signals does it take up an interrupted system call again, so that

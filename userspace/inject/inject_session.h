@@ -26,6 +26,7 @@ struct inject_session {
 	int stop_signal;	/* SIGSTOP, which nobody can block, is about to be delivered to it; else 0 */
 	bool trapped;		/* where registers can be put back: not at a system call stop */
 	enum inject_behind behind; /* saved.in_code: just behind a system call that has ended, of those that inject_wait.def has for that? */
+	bool awaited;		/* it runs towards a breakpoint */
 	bool spins;		/* its stops are waited for without a pause at first */
 	bool killed_at_start;	/* by the caller: its filter (seccomp), which is held up, would kill it at what is still to be done until made_tid */
 	bool borrowed;		/* it has run something for us */

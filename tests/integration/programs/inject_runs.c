@@ -9,7 +9,7 @@
  *				take long), "allocator" (such below a function that is named as one that allocates), "yields" (sched_yield()),
  *				"callback_yields" (that in what the C library calls), "clock" (of its own CPU time, a call that the kernel's own code in it makes),
  *				"returns" (in the C library for some ms each time; it counts SIGRTMIN), "minds" (the same, and handles SIGURG and SIGWINCH),
- *				"blocks" (and blocks them)
+ *				"blocks" (and blocks them), "polls" (there and in epoll_wait(), which nothing but the end cuts off)
  *
  * "ready"; SIGTERM ends it: "same", or what differed; how often SIGRTMIN came, if it did.
  */
@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -345,6 +346,22 @@ static int __attribute__((noinline)) in_returns(void)
 	return wrong;
 }
 
+static int __attribute__((noinline)) in_polls(void)
+{
+	unsigned char *bytes = malloc(RETURNS_BYTES / 4);
+	int fd = epoll_create1(0), wrong = !bytes || fd < 0;
+	struct epoll_event event;
+
+	while (!wanted_end && !wrong) {
+		memset(bytes, 1, RETURNS_BYTES / 4);
+		if (epoll_wait(fd, &event, 1, 2) && !wanted_end)
+			wrong = printf("epoll_wait: %s\n", strerror(errno));
+	}
+	free(bytes);
+	close(fd);
+	return wrong;
+}
+
 static int in_minds(void)
 {
 	signal(SIGURG, mind);
@@ -414,6 +431,7 @@ static const struct {
 	{"yields", in_yields},	   {"callback_yields", in_callback_yields},
 	{"clock", in_clock},	   {"returns", in_returns},
 	{"minds", in_minds},	   {"blocks", in_blocks},
+	{"polls", in_polls},
 #ifdef RSEQ_SIG
 	{"sequence", in_sequence},
 #endif
