@@ -239,7 +239,7 @@ struct session_meanwhile {
 	void *data;
 };
 /* No call of these functions is recorded from now_ns on, and the places go; those that share links with them are put in again. tags:
- * room for one a function. */
+ * room for one a function, and one more. */
 void session_take_probes_off(struct session *session, const size_t *functions, size_t count, u64 now_ns,
 			     u32 *tags, const struct session_meanwhile *meanwhile);
 /* The same of all allocators of host memory, or all USDT probes. */

@@ -112,20 +112,28 @@ static void take_off(struct session *session, const u32 *tags, size_t count,
 		meanwhile->run(meanwhile->data);
 }
 
-/* How many tags they have that can go; ret_tags, each once: room for one a function. */
+static size_t add_tag(u32 *tags, size_t count, u32 tag)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tags[i] == tag)
+			return count;
+	tags[count] = tag;
+	return count + 1;
+}
+
+/* How many tags they have; ret_tags, each once: room for one a function, and one of stacks of launches. */
 static size_t silence_all(struct session *session, const size_t *functions, size_t count,
 			  u64 now_ns, u32 *ret_tags)
 {
 	size_t tag_count = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		u32 tag = bpf_source_switch_off(session->source, functions[i], now_ns);
-		size_t known = 0;
+		u32 tags[FUNCTION_TAGS_MAX];
+		size_t its_count =
+			bpf_source_switch_off(session->source, functions[i], now_ns, tags);
 
-		while (known < tag_count && ret_tags[known] != tag)
-			known++;
-		if (tag && known == tag_count)
-			ret_tags[tag_count++] = tag;
+		for (size_t t = 0; t < its_count; t++)
+			tag_count = add_tag(ret_tags, tag_count, tags[t]);
 	}
 	return tag_count;
 }
@@ -159,7 +167,7 @@ void session_take_sort_off(struct session *session, enum price_sort sort,
 	u32 tag = bpf_source_switch_sort_off(session->source, sort);
 
 	guardian_set_busy(session->guardian, true);
-	take_off(session, &tag, 1, meanwhile);
+	take_off(session, &tag, tag != 0, meanwhile);
 	guardian_set_busy(session->guardian,
 			  session->config->settings->children || session->departing_count);
 }

@@ -187,8 +187,11 @@ int bpf_source_cupti_calls(const struct bpf_source *source);
 /* From now_ns on no call is taken of this function, nor of those that share its links; calls that are open then end there. Its
  * links stay in. */
 void bpf_source_silence(struct bpf_source *source, size_t function, u64 now_ns);
-/* The same, and these links are to be taken out, inside the window. Returns their tag; 0: they can't go alone. */
-u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns);
+/* The same, and these links are to be taken out, inside the window, with those for its stacks of launches, which have a tag of their
+ * own. How many tags it has. */
+#define FUNCTION_TAGS_MAX 2
+size_t bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns,
+			     u32 ret_tags[static FUNCTION_TAGS_MAX]);
 bool bpf_source_is_off(const struct bpf_source *source, size_t function); /* by the last one */
 /* Moves the links with this tag, which is switched off, to another set. */
 void bpf_source_take_tagged(struct bpf_source *source, u32 tag, struct uprobe_set *to);
@@ -198,8 +201,8 @@ void bpf_source_detach_taken(struct bpf_source *source, struct uprobe_set *taken
  * err set: nor will they be. */
 size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
 				   u32 tag, u64 since_ns, struct err *err);
-/* All probes of a sort: of allocators of host memory, or USDT probes; children get none any more. Returns the tag
- * of its links, as bpf_source_switch_off(). */
+/* All probes of a sort: of allocators of host memory, for stacks of launches, or USDT probes; children get none any more. Returns the
+ * tag of its links, 0: it has none. */
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort);
 bool bpf_source_sort_is_off(const struct bpf_source *source, enum price_sort sort);
 const struct uprobe_set *bpf_source_uprobes(const struct bpf_source *source);

@@ -274,15 +274,20 @@ void bpf_source_take_tagged(struct bpf_source *source, u32 tag, struct uprobe_se
 	uprobe_set_move_tagged(to, &source->uprobes, tag);
 }
 
-u32 bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns)
+size_t bpf_source_switch_off(struct bpf_source *source, size_t function, u64 now_ns,
+			     u32 ret_tags[static FUNCTION_TAGS_MAX])
 {
-	u32 tag = source->split.tags[function];
+	const struct probe_split *split = &source->split;
+	const struct plan_function *row = &split->plan->functions[function];
+	size_t count = 0;
 
-	if (!tag)
-		return 0;
-	source->split.off[function] = true;
-	silence(source, tag, now_ns);
-	return tag;
+	split->off[function] = true;
+	ret_tags[count++] = split->tags[function];
+	if (row->launch && !row->launch_only && !source->sorts_off[PRICE_LAUNCH_STACKS])
+		ret_tags[count++] = split->launch_tag;
+	for (size_t i = 0; i < count; i++)
+		silence(source, ret_tags[i], now_ns);
+	return count;
 }
 
 size_t bpf_source_switch_others_on(struct bpf_source *source, const struct source_targets *targets,
@@ -298,16 +303,17 @@ bool bpf_source_sort_is_off(const struct bpf_source *source, enum price_sort sor
 	return source->sorts_off[sort];
 }
 
-/* They share one tag. */
+/* Functions that are recorded too go on being so. */
 static u32 switch_launches_off(struct bpf_source *source)
 {
-	const struct plan *plan = source->split.plan;
-	u32 tag = 0;
+	const struct probe_split *split = &source->split;
 
-	for (size_t i = 0; i < plan->function_count; i++)
-		if (plan->functions[i].launch_only)
-			tag = bpf_source_switch_off(source, i, clock_monotonic_ns());
-	return tag;
+	for (size_t i = 0; i < split->plan->function_count; i++)
+		if (split->plan->functions[i].launch_only)
+			split->off[i] = true;
+	if (split->launch_tag)
+		silence(source, split->launch_tag, clock_monotonic_ns());
+	return split->launch_tag;
 }
 
 u32 bpf_source_switch_sort_off(struct bpf_source *source, enum price_sort sort)

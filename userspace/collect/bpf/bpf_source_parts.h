@@ -23,7 +23,8 @@ struct probe_split {
 	const struct plan *plan; /* NULL: those of all plans go together */
 	u32 *tags;		 /* of each function; 0: it stays to the end */
 	u32 tag_count;
-	bool *off; /* of each function */
+	u32 launch_tag; /* of the probes for stacks of launches, also on functions that are recorded too; 0: there are none */
+	bool *off;	/* of each function */
 };
 
 /* Of links that go together, and with none of a split. */

@@ -49,22 +49,11 @@ void bpf_source_choose_uses(const struct bpf_source *source, const struct probe_
 			bpf_program__set_autoload(program_of(source, &uses[i]), true);
 }
 
-/* 0: in a link with all those that stay. */
-static u32 tag_of(const struct probe_split *split, const struct plan *plan, size_t function)
-{
-	return split->plan == plan ? split->tags[function] : 0;
-}
-
-static bool is_off(const struct probe_split *split, const struct plan *plan, size_t function)
-{
-	return split->plan == plan && split->off[function];
-}
-
 /* Functions share links only with those of their sort. */
 enum split_sort {
 	SPLIT_GOES,
 	SPLIT_ALLOCATES, /* and goes */
-	SPLIT_LAUNCHES,	 /* probed for its stack only: all go as one */
+	SPLIT_LAUNCHES,	 /* probed for its stack only: all go as one, with such probes on others */
 	SPLIT_STAYS,	 /* but where its code is changed */
 	SPLIT_SORTS
 };
@@ -85,6 +74,7 @@ int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 	struct probe_split *split = &source->split;
 	size_t count[SPLIT_SORTS] = {0}, place[SPLIT_SORTS] = {0}, tags[SPLIT_SORTS];
 	size_t first[SPLIT_SORTS] = {1};
+	bool takes_launches;
 
 	split->tags = calloc(plan->function_count + 1, sizeof(*split->tags));
 	split->off = calloc(plan->function_count + 1, sizeof(*split->off));
@@ -93,17 +83,19 @@ int bpf_source_split(struct bpf_source *source, const struct plan *plan,
 	split->plan = plan;
 	for (size_t i = 0; i < plan->function_count; i++)
 		count[sort_of(&plan->functions[i], may_go)]++;
+	takes_launches = plan_takes_launch_stacks(plan);
 	tags[SPLIT_ALLOCATES] = count[SPLIT_ALLOCATES] < SPLIT_ALLOCATORS_MAX
 					? count[SPLIT_ALLOCATES]
 					: SPLIT_ALLOCATORS_MAX;
 	tags[SPLIT_GOES] = count[SPLIT_GOES] < SPLIT_MAX - tags[SPLIT_ALLOCATES]
 				   ? count[SPLIT_GOES]
 				   : SPLIT_MAX - tags[SPLIT_ALLOCATES];
-	tags[SPLIT_LAUNCHES] = count[SPLIT_LAUNCHES] != 0;
+	tags[SPLIT_LAUNCHES] = takes_launches;
 	tags[SPLIT_STAYS] = count[SPLIT_STAYS] < SPLIT_MAX ? count[SPLIT_STAYS] : SPLIT_MAX;
 	for (size_t sort = 1; sort < SPLIT_SORTS; sort++)
 		first[sort] = first[sort - 1] + tags[sort - 1];
 	split->tag_count = (u32)(first[SPLIT_STAYS] + tags[SPLIT_STAYS] - 1);
+	split->launch_tag = takes_launches ? (u32)first[SPLIT_LAUNCHES] : 0;
 	for (size_t i = 0; i < plan->function_count; i++) {
 		enum split_sort sort = sort_of(&plan->functions[i], may_go);
 
@@ -126,6 +118,19 @@ struct group_choice {
 	u32 tag;
 };
 
+/* 0: in a link with all those that stay. */
+static u32 tag_of(const struct group_choice *choice, size_t function)
+{
+	if (choice->split->plan != choice->plan)
+		return 0;
+	return choice->use->launches ? choice->split->launch_tag : choice->split->tags[function];
+}
+
+static bool is_off(const struct group_choice *choice, size_t function)
+{
+	return choice->split->plan == choice->plan && choice->split->off[function];
+}
+
 static bool is_of_use(const struct plan_function *function, const struct probe_use *use)
 {
 	if (use->launches)
@@ -138,8 +143,8 @@ static bool is_chosen(const struct group_choice *choice, size_t function)
 	const struct plan_function *row = &choice->plan->functions[function];
 
 	return row->module == choice->module && is_of_use(row, choice->use) &&
-	       tag_of(choice->split, choice->plan, function) == choice->tag &&
-	       !is_off(choice->split, choice->plan, function) && !row->changed;
+	       tag_of(choice, function) == choice->tag && !is_off(choice, function) &&
+	       !row->changed;
 }
 
 /* Places and cookies. The group's arrays are the caller's to free. */
@@ -214,7 +219,8 @@ int bpf_source_attach_use(struct bpf_source *source, const struct probe_reach *r
 	u32 last = source->split.plan == reach->plan ? source->split.tag_count : 0;
 	int result = 0;
 
-	if (!any_goes_by(reach->plan, module, use))
+	if (!any_goes_by(reach->plan, module, use) ||
+	    (use->launches && source->sorts_off[PRICE_LAUNCH_STACKS]))
 		return 0;
 	for (choice.tag = 0; choice.tag <= last && !result; choice.tag++)
 		if (!reach->tag || reach->tag == choice.tag)
