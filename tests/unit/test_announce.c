@@ -70,4 +70,30 @@ TEST(an_estimate_of_more_than_there_was_is_said_to_be_one)
 		   "much, --count only counts calls)\n");
 }
 
+/* A program that sleeps: 282 % of next to nothing would sound like much. */
+TEST(the_price_of_who_hardly_ran_is_said_of_one_cpu)
+{
+	const struct attachment attachment = {.target_count = 1};
+	struct session_result result = {.end = SESSION_TIME_OVER,
+					.status = {.elapsed_ns = 1000000000,
+						   .event_count = 7,
+						   .overhead_percent = 282.4,
+						   .overhead_ns = 2824000,
+						   .cpu_ns = 1000000,
+						   .beside_percent = 450}};
+
+	begin();
+	announce_result(&attachment, &result);
+	check_said("recorded 1.0 s: 7 events, nothing lost, about 0.28 % of one CPU (2.8 ms), "
+		   "0.45 % of one CPU (4.5 ms) beside it (agent, CUPTI)\n");
+	result.status.cpu_ns = 100000000;
+	result.status.overhead_ns = 20500000;
+	result.status.overhead_percent = 20.5;
+	result.status.beside_percent = -1;
+	begin();
+	announce_result(&attachment, &result);
+	check_said("recorded 1.0 s: 7 events, nothing lost, about 20.5 % of the target's CPU "
+		   "time\n");
+}
+
 UNIT_MAIN()

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/price.h"
 #include "explain/explain_parts.h"
 
 #define TOP_MOST      5
@@ -117,21 +118,22 @@ static void append_without_gpu(const struct page *page)
 		append_without(page, &missing);
 }
 
-#define COST_LEAST_PERCENT 10
-/* Below it nobody is disturbed, whatever the share is: what session/budget.h leaves in peace too. */
-#define COST_LEAST_OF_ONE_CPU_PERCENT 2
-
 /* Where it is much of what the program seems to do. */
 static void append_cost(const struct page *page)
 {
 	double percent = explain_cost_percent(page->explain);
 	double of_one_cpu = explain_cost_of_one_cpu_percent(page->explain);
-
+	bool of_little = price_is_of_little(percent, of_one_cpu);
 	_cleanup_text_ struct text line = {0};
 
-	if (percent < COST_LEAST_PERCENT)
+	if (percent < PRICE_LEAST_PERCENT)
 		return;
-	if (percent < 100)
+	if (percent >= 100 && of_little)
+		text_appendf(&line,
+			     "recording took %.1f %% of one CPU, about all of the CPU time that is "
+			     "told of here (",
+			     of_one_cpu);
+	else if (percent < 100)
 		text_appendf(&line,
 			     "recording took about %.0f %% of the CPU time that is told of here (",
 			     percent);
@@ -140,10 +142,9 @@ static void append_cost(const struct page *page)
 			     "recording took nearly all of the CPU time that is told of here (%.0f "
 			     "%% by an estimate, ",
 			     percent);
-	if (of_one_cpu > 0 && of_one_cpu < COST_LEAST_OF_ONE_CPU_PERCENT)
-		text_appendf(&line, "%.1f %% of one CPU, gpuprobe stats -r overhead)", of_one_cpu);
-	else
-		text_append(&line, "gpuprobe stats -r overhead): record less");
+	if (of_little && percent < 100)
+		text_appendf(&line, "%.1f %% of one CPU, ", of_one_cpu);
+	text_appendf(&line, "gpuprobe stats -r overhead)%s", of_little ? "" : ": record less");
 	append_item(page, &line);
 }
 

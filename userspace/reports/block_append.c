@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/price.h"
 #include "reports/block_way.h"
 #include "reports/blocks.h"
 #include "reports/report_printer.h"
@@ -536,6 +537,29 @@ static void append_window(const struct block_content *content, enum shown shown,
 	append_time(content->window_ns, line);
 }
 
+/* A share of the CPU time of targets that hardly ran is said of one CPU. */
+static bool append_price_of_little(const struct block_content *content, double percent,
+				   struct text *line)
+{
+	double cost_ns = sum_of(content, "Cost (ns)"), window_ns = content->window_ns;
+
+	if (!price_is_of_little(percent, price_of_one_cpu_percent(cost_ns, window_ns)))
+		return false;
+	price_append_of_one_cpu(line, cost_ns, window_ns);
+	return true;
+}
+
+static void append_sum(const struct block_content *content, const struct block_column *shown,
+		       struct text *line)
+{
+	double sum = sum_of(content, shown->name);
+
+	if (shown->shown == SHOWN_SHARE && append_price_of_little(content, sum, line))
+		return;
+	append_number(content, 0, shown->shown, sum, line);
+	text_appendf(line, " %s", shown->heading);
+}
+
 int block_append_line(const struct block_content *content, struct text *text)
 {
 	const struct block_column *shown = content->columns;
@@ -548,8 +572,7 @@ int block_append_line(const struct block_content *content, struct text *text)
 
 	report_append_aligned(&line, content->title, TITLE_COLUMNS, REPORT_LEFT);
 	for (; shown[1].heading; shown++) {
-		append_number(content, 0, shown->shown, sum_of(content, shown->name), &line);
-		text_appendf(&line, " %s", shown->heading);
+		append_sum(content, shown, &line);
 		if (!shown[2].heading)
 			append_window(content, shown->shown, &line);
 		text_append(&line, shown[2].heading ? ", " : "; ");

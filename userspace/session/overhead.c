@@ -226,6 +226,16 @@ double overhead_percent(const struct overhead *overhead)
 	return percent_of(overhead, false);
 }
 
+u64 overhead_cost_ns(const struct overhead *overhead)
+{
+	return cost_of(overhead, false);
+}
+
+u64 overhead_cpu_ns(const struct overhead *overhead)
+{
+	return overhead->cpu_ns;
+}
+
 double overhead_beside_percent(const struct overhead *overhead)
 {
 	return percent_of(overhead, true);

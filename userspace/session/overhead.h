@@ -55,6 +55,8 @@ void overhead_set_gpu(struct overhead *overhead, const struct gpu_cost_value val
 int overhead_update(struct overhead *overhead, u64 cpu_ns);
 /* Since the window opened, percent of the CPU time, of what the targets' threads do for it; < 0: not known yet. */
 double overhead_percent(const struct overhead *overhead);
+u64 overhead_cost_ns(const struct overhead *overhead);
+u64 overhead_cpu_ns(const struct overhead *overhead); /* as overhead_update() was told */
 /* The same of what threads of ours in the targets do beside them. */
 double overhead_beside_percent(const struct overhead *overhead);
 /* All parts; the caller may set switched_off_ns. */

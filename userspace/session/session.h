@@ -40,7 +40,9 @@ struct session_status {
 	size_t links_left; /* after the end: of probes that the kernel had not taken off in time, */
 	u32 guardian_pid;  /* and the process that waits for it */
 	double overhead_percent;	  /* of the targets' CPU time, estimated; < 0: unknown */
-	double recent_percent;		  /* the same of the last second or so, of what no level switched on, */
+	u64 overhead_ns;		  /* the same in CPU time, */
+	u64 cpu_ns;			  /* of so much of theirs */
+	double recent_percent;		  /* the same of the last second or so, of what no level switched on, 0 where it is little of one CPU, */
 	const char *dearest_name;	  /* and what of it costs most; NULL: nothing does */
 	double dearest_percent;
 	/* What threads of the agents and of CUPTI do beside the targets' own, percent of the targets' CPU time; < 0: none are

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/price.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "plan/gpu_catalogue.h"
@@ -421,9 +422,18 @@ u64 session_api_look(struct session *session, u64 now_ns)
 
 /* ---- looking ---- */
 
+static void note_price(struct session *session)
+{
+	struct session_status *status = &session->result.status;
+
+	status->overhead_percent = overhead_percent(session->overhead);
+	status->overhead_ns = overhead_cost_ns(session->overhead);
+	status->cpu_ns = overhead_cpu_ns(session->overhead);
+}
+
 /* What levels switched on is held to its budget anyway. */
 static void say_price(struct session_status *status, const struct overhead_part *parts,
-		      size_t count, u64 cpu_ns)
+		      size_t count, u64 cpu_ns, u64 passed_ns)
 {
 	u64 sum_ns = 0, most_ns = 0;
 
@@ -439,6 +449,9 @@ static void say_price(struct session_status *status, const struct overhead_part 
 		status->dearest_name = parts[i].name;
 	}
 	status->recent_percent = 100.0 * (double)sum_ns / (double)cpu_ns;
+	if (price_is_of_little(status->recent_percent,
+			       price_of_one_cpu_percent((double)sum_ns, (double)passed_ns)))
+		status->recent_percent = 0;
 	status->dearest_percent = 100.0 * (double)most_ns / (double)cpu_ns;
 }
 
@@ -479,7 +492,7 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 	/* What follows the end of the window belongs to its last moment. */
 	if (session->window_end_ns)
 		now_ns = session->window_end_ns;
-	status->overhead_percent = overhead_percent(session->overhead);
+	note_price(session);
 	if (!session->looked_ns)
 		session->looked_ns = session->window_start_ns;
 	since_ns = now_ns - session->looked_ns;
@@ -488,7 +501,7 @@ void session_budget_look(struct session *session, u64 cpu_ns)
 	    (spent_ns < LOOK_AFTER_CPU_NS && since_ns < LOOK_AT_LAST_NS))
 		return;
 	parts = overhead_parts(session->overhead, &count);
-	say_price(status, parts, count, spent_ns);
+	say_price(status, parts, count, spent_ns, since_ns);
 	if (session->budget_open)
 		keep_within(session, parts, count, spent_ns, since_ns);
 	overhead_mark(session->overhead, now_ns);
@@ -566,7 +579,7 @@ void session_budget_put_facts(struct session *session, struct batch *batch)
 		return;
 	/* What CUPTI still had has come since. */
 	session_gpu_cost_update(session);
-	session->result.status.overhead_percent = overhead_percent(session->overhead);
+	note_price(session);
 	overhead_mark(session->overhead, clock_monotonic_ns());
 	session_gpu_cost_put_facts(session, batch);
 	overhead_put_facts(session->overhead, &session->facts, session->config->targets[0].pid,

@@ -10,6 +10,7 @@
 #include "process/proc_file.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/price.h"
 #include "base/text.h"
 #include "options/levels.h"
 #include "verbs/announce_follow.h"
@@ -252,16 +253,39 @@ void announce_code_changed(const char *name, size_t others, u32 pid, const char 
 			    text_string(&shown), (double)elapsed_ns / 1e9, pid);
 }
 
+/* What threads beside the targets' own did, on whose CPU time the share is. */
+static void append_beside(struct text *line, const struct session_status *status, bool of_little)
+{
+	double cost_ns = status->beside_percent / 100 * (double)status->cpu_ns;
+
+	if (status->beside_percent < 0)
+		return;
+	text_append(line, ", ");
+	if (of_little)
+		price_append_of_one_cpu(line, cost_ns, (double)status->elapsed_ns);
+	else
+		text_appendf(line, "%.1f %%", status->beside_percent);
+	text_append(line, " beside it (agent, CUPTI)");
+}
+
 /* What is not in the figure is said beside it. */
 static void append_price(struct text *line, const struct session_status *status)
 {
+	double cost_ns = (double)status->overhead_ns, window_ns = (double)status->elapsed_ns;
+	bool of_little = price_is_of_little(status->overhead_percent,
+					    price_of_one_cpu_percent(cost_ns, window_ns));
+
 	text_append(line, ", ");
-	append_share(line, 1, status->overhead_percent, "the target's");
+	if (of_little) {
+		text_append(line, "about ");
+		price_append_of_one_cpu(line, cost_ns, window_ns);
+	} else {
+		append_share(line, 1, status->overhead_percent, "the target's");
+	}
 	if (status->kernels_not_priced)
 		text_appendf(line, " (%skernels not priced)",
 			     status->calls_not_priced ? "CUDA calls and " : "");
-	if (status->beside_percent >= 0)
-		text_appendf(line, ", %.1f %% beside it (agent, CUPTI)", status->beside_percent);
+	append_beside(line, status, of_little);
 }
 
 /* A wait that is open is none that was lost. */

@@ -7,6 +7,7 @@
 
 #include "probe/uprobe.h"
 #include "base/log.h"
+#include "base/price.h"
 #include "base/text.h"
 
 #define BAR_COLUMNS 12
@@ -76,6 +77,19 @@ static void format_bar(char *bar, const struct session_status *status)
 	bar[BAR_COLUMNS] = 0;
 }
 
+static void format_overhead(char *overhead, size_t size, const struct session_status *status)
+{
+	double of_one_cpu =
+		price_of_one_cpu_percent((double)status->overhead_ns, (double)status->elapsed_ns);
+	bool of_little = price_is_of_little(status->overhead_percent, of_one_cpu);
+
+	if (status->overhead_percent >= 0)
+		snprintf(overhead, size, "  overhead about %.1f %%%s%s",
+			 of_little ? of_one_cpu : status->overhead_percent,
+			 of_little ? " of one CPU" : "",
+			 status->switched_off_count ? ", some switched off" : "");
+}
+
 void progress_tick(void *data, const struct session_status *status)
 {
 	struct progress *progress = data;
@@ -95,10 +109,7 @@ void progress_tick(void *data, const struct session_status *status)
 			 (status->duration_ns - status->elapsed_ns) / 1e9);
 	else
 		snprintf(time_left, sizeof(time_left), "%.1f s", status->elapsed_ns / 1e9);
-	if (status->overhead_percent >= 0)
-		snprintf(overhead, sizeof(overhead), "  overhead about %.1f %%%s",
-			 status->overhead_percent,
-			 status->switched_off_count ? ", some switched off" : "");
+	format_overhead(overhead, sizeof(overhead), status);
 	snprintf(line, sizeof(line), "%s  %s events  %s  %s lost%s", time_left, events, rate, lost,
 		 overhead);
 	/* A longer one could not be written over. */
