@@ -208,6 +208,7 @@ static void explain_free(struct explain *explain)
 	explain_collectives_free(explain);
 	explain_places_free(&explain->kernels);
 	explain_places_free(&explain->code);
+	explain_places_free(&explain->ranges);
 	why_free(&explain->why);
 	free(explain->is_shared);
 }

@@ -361,6 +361,8 @@ int explain_append_json(const struct explain *explain, struct text *text)
 	append_findings(explain, text);
 	append_places(explain, "kernels", false, &explain->kernels, text);
 	append_places(explain, "code", false, &explain->code, text);
+	if (explain->ranges.items)
+		append_places(explain, "ranges", false, &explain->ranges, text);
 	append_launches(explain, text);
 	append_number(text, "gpu_memory_used_bytes", explain->memory_used_bytes);
 	append_number(text, "gpu_memory_bytes", explain->memory_bytes);

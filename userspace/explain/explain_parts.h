@@ -193,6 +193,7 @@ struct explain {
 	struct explain_collectives collectives;
 	struct map kernel_sorts; /* name's address -> what it tells */
 	struct explain_places kernels, code;
+	struct explain_places ranges; /* of kernels without a stack of their launch, where only the first ones have some */
 	u64 kernel_ns, stacked_ns, unlaunched_ns; /* of kernels: all; whose launch has a stack, was not recorded */
 };
 

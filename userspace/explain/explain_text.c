@@ -583,6 +583,8 @@ int explain_append_text(const struct explain *explain, const struct explain_styl
 		append_places(&page, "code that launched them", &explain->code,
 			      explain_launches_code_ns(explain));
 		append_launches(&page);
+		append_places(&page, "ranges around launches without a stack", &explain->ranges,
+			      explain->kernel_ns - explain->stacked_ns);
 		append_memory(&page);
 		append_missing(&page);
 	}

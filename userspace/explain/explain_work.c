@@ -133,11 +133,13 @@ static int add_copy(struct run *run, const struct view_event *event)
 }
 
 /* Consecutive work is mostly of one path. */
-static int add_path(struct run *run, const char *path, u64 ns)
+static int add_path(struct run *run, const char *path, u64 ns, struct explain_places *places)
 {
 	_cleanup_text_ struct text text = {0};
 	const char *words;
 
+	if (path == run->path)
+		return explain_places_add_kept(places, run->path_words, ns, 1);
 	step_name_append_path(path, &text);
 	words = text.failed ? NULL
 			    : view_intern(run->explain->view, text_string(&text), text.length);
@@ -145,7 +147,7 @@ static int add_path(struct run *run, const char *path, u64 ns)
 		return -ENOMEM;
 	run->path = path;
 	run->path_words = words;
-	return explain_places_add_kept(&run->explain->code, words, ns, 1);
+	return explain_places_add_kept(places, words, ns, 1);
 }
 
 static int add_code(struct run *run, const struct view_event *event)
@@ -155,15 +157,13 @@ static int add_code(struct run *run, const struct view_event *event)
 	const char *path =
 		event->cause ? view_path_text(run->explain->view, event->cause->within.path) : NULL;
 
-	/* Shares are of those that have one then. */
+	/* Shares of code are of those that have one then. */
 	if (run->launches_ended && !(event->cause && event->cause->stack.stack))
-		return 0;
+		return path ? add_path(run, path, event->dur, &run->explain->ranges) : 0;
 	if (view_launch_code(run->explain->view, event->cause, event->name, &code))
 		view_launch_code_append(&code, view_frame_append, &text);
-	else if (path && path == run->path)
-		return explain_places_add_kept(&run->explain->code, run->path_words, event->dur, 1);
 	else if (path)
-		return add_path(run, path, event->dur);
+		return add_path(run, path, event->dur, &run->explain->code);
 	else
 		return 0;
 	return text.failed || explain_places_add(&run->explain->code, text_string(&text),
