@@ -145,7 +145,7 @@ static __always_inline void call_begin(struct pt_regs *registers, struct heap_th
 	struct heap_process *process = process_get(pid_tgid >> 32);
 
 	thread->site =
-		place_is_open(thread, sp) ? thread->place_site : site_take(registers, thread, sp);
+		place_is_open(thread, sp) ? thread->place_site : site_take(registers, sp);
 	thread->sp = sp;
 	thread->return_address = 0;
 	bpf_probe_read_user(&thread->return_address, sizeof(thread->return_address), (void *)sp);
@@ -287,7 +287,7 @@ static __always_inline int place_begin(struct pt_regs *registers, struct heap_th
 {
 	if (place_is_open(thread, sp))
 		return LEAVE_RETURN;
-	thread->place_site = site_take(registers, thread, sp);
+	thread->place_site = site_take(registers, sp);
 	thread->place_return = 0;
 	bpf_probe_read_user(&thread->place_return, sizeof(thread->place_return), (void *)sp);
 	thread->place_sp = sp;

@@ -24,7 +24,6 @@ struct heap_thread {
 	bool old_known;
 	u64 place_sp, place_return, place_site; /* of operator new; place_sp 0: in none */
 	u64 released;				/* the address that was released last */
-	struct stack_scratch scratch;
 };
 
 struct {
@@ -33,6 +32,14 @@ struct {
 	__type(key, int);
 	__type(value, struct heap_thread);
 } heap_threads SEC(".maps");
+
+/* Not in the above: from 6.19 on a thread's storage is 8 KiB at most (kmalloc_nolock()). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct stack_scratch);
+} heap_scratch SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -173,20 +180,22 @@ static __always_inline void site_new(u64 key, u32 pid, u32 stack)
 }
 
 /* The key of the site of the thread, now at the entry of a function at sp. */
-static __noinline u64 site_take(struct pt_regs *registers, struct heap_thread *thread, u64 sp)
+static __noinline u64 site_take(struct pt_regs *registers, u64 sp)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), hash;
 	struct caller_stack callers = {};
-	u32 stack;
+	struct stack_scratch *scratch;
+	u32 zero = 0, stack;
 
-	if (!thread)
+	scratch = bpf_map_lookup_elem(&heap_scratch, &zero);
+	if (!scratch)
 		return 0;
 	bpf_probe_read_user(&callers.caller, sizeof(callers.caller), (void *)sp);
-	stack_of_caller(registers, &thread->scratch, pid_tgid >> 32, &callers);
+	stack_of_caller(registers, scratch, pid_tgid >> 32, &callers);
 	hash = callers.hash;
 	if (bpf_map_lookup_elem(&heap_sites, &hash))
 		return hash;
-	stack = stack_of_caller_id(registers, &thread->scratch, pid_tgid, &callers);
+	stack = stack_of_caller_id(registers, scratch, pid_tgid, &callers);
 	if (!stack)
 		hash = pid_tgid >> 32;
 	site_new(hash, pid_tgid >> 32, stack);

@@ -40,5 +40,7 @@ struct usdt_thread {
 	struct usdt_scratch scratch;
 	struct usdt_open open[USDT_DEPTH_MAX];
 };
+/* From 6.19 on more is not to be had for a thread (kmalloc_nolock()), with what the kernel puts before it. */
+_Static_assert(sizeof(struct usdt_thread) <= 8192 - 128, "storage of a thread");
 
 #endif
