@@ -7,13 +7,14 @@
 #define GPUPROBE_BPF_HEAP_H
 
 #include "allocator.h"
+#include "shared.h"
 
 #define HEAP_BLOCKS_MAX	   (1U << 20) /* allocated in the window and not freed yet */
 #define HEAP_SITES_MAX	   (1U << 16) /* different stacks */
 #define HEAP_PROCESSES_MAX (1U << 16)
 
-/* Text ids of names: + the id of the probe; those below are counters. */
-#define TEXT_HEAP	       0x50000000U
+/* Text ids of names: + the id of the probe; those below are counters. Behind all that waited_number() gives. */
+#define TEXT_HEAP	       (TEXT_WAITED + WAITED_CPUS_MAX * 2 * WAITED_PER_CPU)
 #define TEXT_HEAP_FUNCTION     (TEXT_HEAP + 16)
 #define TEXT_HEAP_LIVE_BYTES   (TEXT_HEAP + 1)
 #define TEXT_HEAP_LIVE_CALLS   (TEXT_HEAP + 2)
