@@ -144,8 +144,7 @@ static __always_inline void call_begin(struct pt_regs *registers, struct heap_th
 {
 	struct heap_process *process = process_get(pid_tgid >> 32);
 
-	thread->site =
-		place_is_open(thread, sp) ? thread->place_site : site_take(registers, sp);
+	thread->site = place_is_open(thread, sp) ? thread->place_site : site_take(registers, sp);
 	thread->sp = sp;
 	thread->return_address = 0;
 	bpf_probe_read_user(&thread->return_address, sizeof(thread->return_address), (void *)sp);

@@ -10,7 +10,8 @@
 
 #define ROUNDS 25
 
-typedef int launch_function(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+typedef int launch_function(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+			    unsigned, void *, void **, void **);
 
 static launch_function *launch;
 static unsigned long often, seldom;
