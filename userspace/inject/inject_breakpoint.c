@@ -71,7 +71,7 @@ int inject_breakpoint_set(u32 pid, u32 tid, u64 address, struct inject_breakpoin
 	struct inject_breakpoint breakpoint = {.signal_number = signal_choose(pid, tid)};
 	int result;
 
-	/* To threads of others the kernel sends signals in the name of root only. */
+	/* To threads of other users the kernel sends signals in the name of root only; who is not does without. */
 	if (geteuid())
 		return -EPERM;
 	if (!breakpoint.signal_number)

@@ -78,24 +78,17 @@ static bool group_allocates(const struct matcher *matcher, struct alias_group *g
 	return group->best;
 }
 
-/* Without a file it holds for what levels probe in any: in which one that is nobody has to know. */
-static bool is_for_levels(const struct pattern *pattern)
-{
-	return pattern->exclude && !pattern->binary;
-}
-
 /* Applies all patterns to all aliases: an exclusion of one name takes the function away. */
 static bool group_matches(struct matcher *matcher, struct alias_group *group)
 {
 	struct plan_builder *builder = matcher->builder;
-	bool excluded = false, excluded_of_level = false;
+	bool excluded = false;
 
 	for (size_t p = 0; p < builder->pattern_count; p++) {
 		const struct pattern *pattern = &builder->patterns[p];
-		const bool relevant = matcher->relevant[p];
 		bool hit = false;
 
-		if ((!relevant && !is_for_levels(pattern)) || (pattern->exclude && !group->best))
+		if (!matcher->relevant[p] || (pattern->exclude && !group->best))
 			continue;
 		for (size_t i = 0; i < group->count; i++) {
 			const struct elf_symbol *symbol = &group->symbols[i];
@@ -116,10 +109,9 @@ static bool group_matches(struct matcher *matcher, struct alias_group *group)
 				group->best = symbol;
 		}
 		builder->hits[p] += hit;
-		excluded |= hit && pattern->exclude && relevant;
-		excluded_of_level |= hit && pattern->exclude;
+		excluded |= hit && pattern->exclude;
 	}
-	return group->best && !excluded && (group->by_user || !excluded_of_level);
+	return group->best && !excluded;
 }
 
 static char *readable_name(struct matcher *matcher, const char *mangled)
