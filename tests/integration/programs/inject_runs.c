@@ -10,7 +10,7 @@
  *				"callback_yields" (that in what the C library calls), "clock" (of its own CPU time, a call that the kernel's own code in it makes),
  *				"returns" (in the C library for some ms each time; it counts SIGRTMIN), "minds" (the same, and handles SIGURG and SIGWINCH),
  *				"blocks" (and blocks them), "polls" (epoll_wait() below a function that is named as one that allocates,
- *				which nothing but the end cuts off)
+ *				of which hardly one is cut off)
  *
  * "ready"; SIGTERM ends it: "same", or what differed; how often SIGRTMIN came, if it did.
  */
@@ -347,17 +347,21 @@ static int __attribute__((noinline)) in_returns(void)
 	return wrong;
 }
 
+/* Each time that it is let go without having come back, a signal may come in that moment. */
+#define CUT_OFF_MAX 5
+
 /* By its name it is an allocator, from which it never comes back. */
 static int __attribute__((noinline)) polls_in_my_malloc(void)
 {
-	int fd = epoll_create1(0), wrong = 0;
+	int fd = epoll_create1(0), cut_off = 0, wrong = 0;
 	struct epoll_event event;
 
 	while (!wanted_end && !wrong) {
 		for (volatile unsigned spins = 0; spins < 300000; spins++)
 			;
-		if (epoll_wait(fd, &event, 1, 2) && !wanted_end)
-			wrong = printf("epoll_wait: %s\n", strerror(errno));
+		cut_off += epoll_wait(fd, &event, 1, 2) && !wanted_end;
+		if (cut_off > CUT_OFF_MAX)
+			wrong = printf("epoll_wait: %s, %d times\n", strerror(errno), cut_off);
 	}
 	close(fd);
 	return wrong;
